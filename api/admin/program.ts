@@ -22,7 +22,10 @@ the user's keys only read until another authenticator is enrolled.
 The database is DATABASE_URL, or else the embedded one of DATA_DIR while "npm start" runs.
 `;
 
-/** Runs `npm run admin --`. Returns 0, 1 if the command failed, or 2 if the command line is invalid. */
+/**
+ * Runs a command line of `npm run admin --`. Returns the exit code: 0, 1 if the command failed, or 2 if the command
+ * line is invalid.
+ */
 export async function runAdmin(args: readonly string[], surroundings: Surroundings): Promise<number> {
   let code = 0;
   try {

@@ -19,7 +19,7 @@ interface KeyRow {
   second_factor: boolean;
 }
 
-/** The ids in a request's path; null if the path does not contain the id. */
+/** The ids in a request's path. An id is null if its record is not to be read together with the key. */
 export interface PathIds {
   workspaceId: string | null;
   serviceId: string | null;
@@ -56,7 +56,7 @@ const TABLES = `api_keys k join users u on u.id = k.user_id
 
 const FIND = prepare<Joined>(`select ${COLUMNS} from ${TABLES} where k.lookup = $1`);
 
-/** The key, workspace and service are columns of the same row, so their names must not overlap. */
+/** The columns of the key, workspace and service are in one row, so no name may occur twice. */
 const FIND_WITH_SERVICE = prepare<Joined & ServiceView>(
   `select ${COLUMNS}, ${SERVICE_VIEW_COLUMNS.map((name) => `v.${name}`).join(', ')}
      from ${TABLES}

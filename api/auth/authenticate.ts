@@ -27,7 +27,7 @@ export function authenticate(deps: ApiDeps, failures: FailureLimit, accepted: 's
   };
 }
 
-/** Minimum interval between records of a session's use. Most requests therefore cost no write. */
+/** Minimum time between two updates of a session's last use, so that most requests cost no write. */
 const NOTED_MS = 60_000;
 
 async function bearer(deps: ApiDeps, ctx: ApiContext, header: string): Promise<Caller | null> {

@@ -3,7 +3,10 @@ import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
 /** `visitor` is a random token for a browser without a session. A sign-in's CSRF token is derived from that token. */
 export type CookieName = 'session' | 'visitor';
 
-/** Decides whether a request uses cookies for TLS. A proxy that terminates TLS may not say so; PUBLIC_URL does. */
+/**
+ * Decides whether a request uses cookies for TLS. An https PUBLIC_URL suffices, because a proxy that terminates TLS may
+ * not report it.
+ */
 export function transport(publicUrl: string): ApiMiddleware {
   const publicTls = publicUrl.startsWith('https:');
   return (ctx, next) => {

@@ -5,7 +5,6 @@ import { sameSecret } from '../../shared/secrets/random-token.js';
 export class CsrfTokens {
   readonly #key: Buffer;
 
-  /** `secret` is the installation's key material. */
   constructor(secret: Buffer) {
     this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'ranvier.csrf', 32));
   }

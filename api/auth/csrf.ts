@@ -4,7 +4,10 @@ import { senderOf } from '../http/origin.js';
 import type { ApiContext, ApiStep } from '../http/request-state.js';
 import { readCookie } from './cookies.js';
 
-/** Requires a CSRF token (specification, Authentication 3), because browsers add session cookies by themselves. */
+/**
+ * Refuses a session's requests from other sites, and its writes without a CSRF token (specification, Authentication 3).
+ * Only sessions need this check, because browsers send session cookies by themselves.
+ */
 export function csrf(deps: ApiDeps): ApiStep {
   return (ctx) => {
     if (ctx.state.caller.kind !== 'session') return;

@@ -9,7 +9,7 @@ import type { ApiContext } from '../http/request-state.js';
 import type { Hasher } from './hash-gate.js';
 import { SlowLane } from './slow-lane.js';
 
-/** Undoes the count after a correct guess. */
+/** Undoes the count of a guess that was correct. */
 type GiveBack = () => Promise<void>;
 
 interface Guess extends Hasher {
@@ -27,7 +27,10 @@ export interface GuessLimit {
 }
 
 const SECONDS = 300;
-/** Maximum wrong guesses in `SECONDS`. `pair` is one client at one account. Beyond `account`, guesses are slowed. */
+/**
+ * Maximum wrong guesses in `SECONDS`. `pair` is one client at one account. Guesses beyond `account` are slowed, not
+ * refused.
+ */
 const WRONG = { client: 50, pair: 10, account: 100, code: 10 };
 const TURN = { intervalMs: 1000, longestWaitMs: 20_000 };
 

@@ -1,7 +1,10 @@
 import { siteOf } from '../../shared/core/client-address.js';
 import { Turns } from '../http/workspace-turns.js';
 
-/** A hash takes 32 MiB and 250 ms of one of the four threads that file and DNS calls need too. */
+/**
+ * A password hash takes 32 MiB. For 250 ms it occupies one of the four threads in Node's pool, which file and DNS calls
+ * need too.
+ */
 const AT_ONCE = { strangers: 2, known: 1 };
 const WAITING = { each: 8, all: 64 };
 

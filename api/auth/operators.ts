@@ -9,7 +9,10 @@ import type { GuessLimit } from './guess-limit.js';
 export class Operators {
   readonly #credentials: Config['dashboard'];
   readonly #guesses: GuessLimit;
-  /** Connection → hash of its verified credentials. Later requests with them are not guesses: a page makes twenty. */
+  /**
+   * Connection → hash of the credentials that were verified on it. Later requests with these credentials are not
+   * counted as guesses, because one page sends twenty requests.
+   */
   readonly #proved = new WeakMap<Socket, string>();
 
   constructor(credentials: Config['dashboard'], guesses: GuessLimit) {

@@ -70,7 +70,7 @@ export class Cli {
     return this.#path;
   }
 
-  /** Returns an API client with the user's key. Exit code 3 if the user is not signed in. */
+  /** Returns an API client with the user's key. Throws with exit code 3 if the user is not signed in. */
   client(): Promise<ApiClient> {
     this.#client ??= this.#open();
     return this.#client;
@@ -123,14 +123,15 @@ export class Cli {
     return services.filter(({ lifecycleStatus }) => lifecycleStatus !== 'deleted');
   }
 
-  /** Returns the service with this id or name. Exit code 5 if it does not exist. */
+  /** Returns the service with this id, name or internal host name. Throws with exit code 5 if it does not exist. */
   async serviceNamed(name: string): Promise<Service> {
     return pickService(await this.services(), name);
   }
 
   /**
-   * Returns the service with this name. Without a name, returns the one given by --service or RNV_SERVICE, or else the
-   * one to which the folder is linked. Exit code 2 if there is none of these, 5 if the service does not exist.
+   * Returns the service with this name. Without a name, returns the service of --service or RNV_SERVICE, or else the
+   * service to which the folder is linked. Throws with exit code 2 if no service is selected, and with 5 if the service
+   * does not exist.
    */
   async service(name?: string): Promise<Service> {
     const found = name === undefined ? await this.namedService() : await this.serviceNamed(name);
@@ -142,8 +143,8 @@ export class Cli {
   }
 
   /**
-   * Returns the service that is named before `--`, or else the selected one. `words` are all arguments. Exit code 2 if
-   * there are other words before `--`, or if the command after `--` is missing and not optional.
+   * Returns the service that is named before `--`, or else the selected service. `words` are all arguments. Throws with
+   * exit code 2 if `--` follows more than one word, or if the command after `--` is missing and not optional.
    */
   async serviceBefore(
     words: readonly (string | undefined)[],
@@ -156,7 +157,7 @@ export class Cli {
     return this.service(name);
   }
 
-  /** Returns the service that `service()` selects, but null if none is selected. */
+  /** Returns the service that `service()` selects without a name, or null if none is selected. */
   async namedService(folder = this.cwd): Promise<Service | null> {
     const name = this.options.service ?? (this.env.RNV_SERVICE || undefined);
     if (name !== undefined) return this.serviceNamed(name);
@@ -197,14 +198,17 @@ export class Cli {
     });
   }
 
-  /** Asks for confirmation, unless --yes is given. The Enter key alone means `initial`. Exit code 130 for no. */
+  /**
+   * Asks for confirmation, unless --yes is given. The Enter key alone means `initial`. If the user answers no, throws
+   * with exit code 130.
+   */
   async confirm(message: string, initial = false): Promise<void> {
     if (this.options.yes) return;
     if (!(await this.terminal.confirm(message, initial))) throw new CliError(EXIT.interrupted, 'Nothing was done.');
   }
 }
 
-/** Returns an installation's URL without the API's path. Exit code 2 if it is not a URL. */
+/** Returns an installation's URL without the API's path. Throws with exit code 2 if the text is not a URL. */
 export function normalUrl(text: string): string {
   const withScheme = /^[a-z]+:\/\//i.test(text) ? text : `https://${text}`;
   let url: URL;
@@ -247,7 +251,10 @@ function chooseLogin(logins: readonly Login[], url: string | undefined, workspac
   throw new CliError(EXIT.notSignedIn, `You have no key for the workspace ${workspace}: run rnv login --workspace`);
 }
 
-/** Returns the service with this id, name or slug. Exit code 5 if there is none, 2 if several have the name. */
+/**
+ * Returns the service with this id, name or internal host name. Throws with exit code 5 if there is none, and with 2 if
+ * several services have the name.
+ */
 export function pickService(services: readonly Service[], text: string): Service {
   const byId = services.find(({ id }) => id === text);
   if (byId) return byId;

@@ -16,7 +16,9 @@ export function runningLine(name: string, ms: number, note: string): string {
   return `  ${name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${oneLine(note)}`}`;
 }
 
-/** Returns the median build time of live deployments, in milliseconds. Null if fewer than two were built. */
+/**
+ * Returns the median build time of at most five live deployments, in milliseconds. Null if fewer than two were built.
+ */
 export function usualBuild(earlier: readonly Deployment[]): number | null {
   const times = earlier
     .filter(({ status }) => status === 'live')

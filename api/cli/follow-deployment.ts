@@ -29,7 +29,10 @@ export function briefOf({ id, name, url }: Service): Pick<Service, 'id' | 'name'
   return { id, name, url };
 }
 
-/** Prints a deployment's progress to its end. Exit code 20 if it failed, 21 if cancelled, 22 after the timeout. */
+/**
+ * Prints a deployment's progress until it is finished. Throws with exit code 20 if the deployment failed, with 21 if it
+ * was cancelled, and with 22 after the timeout.
+ */
 export async function followDeployment(
   cli: Cli,
   { service, id }: { service: Service; id: string },

@@ -3,7 +3,10 @@ import type { LogBatch, LogLine } from './api-types.js';
 
 const BATCH = 500;
 
-/** A position in a log. `path` is the URL path with its filters, `at` a cursor from an earlier response. */
+/**
+ * A position in a log. `path` is the URL path with the log's filters. `at` is a cursor from an earlier response, or 0
+ * for the beginning.
+ */
 export class LogCursor {
   readonly #api: ApiClient;
   readonly #path: string;
@@ -15,7 +18,10 @@ export class LogCursor {
     this.#at = at;
   }
 
-  /** Calls `show` for each new line, and returns how many there were. Throws ApiError; no line is shown twice. */
+  /**
+   * Calls `show` for each new line, and returns the number of lines. If a request fails, throws ApiError. The next call
+   * then continues without showing a line again.
+   */
   async read(show: (line: LogLine) => void): Promise<number> {
     let count = 0;
     for (let more = true; more; ) {

@@ -7,7 +7,7 @@ import { CliError, EXIT } from './exit-codes.js';
 /** Maximum number of bytes buffered for a slow receiver. Beyond it, the sender has to wait. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
 
-/** Opens a WebSocket whose URL the API returned. Exit code 8 if it is unreachable. */
+/** Opens a WebSocket whose URL the API returned. Throws with exit code 8 if the connection fails. */
 export async function openSocket(api: ApiClient, address: string): Promise<WebSocket> {
   const socket = new WebSocket(reachable(api.url, address), { perMessageDeflate: false });
   try {
@@ -19,7 +19,7 @@ export async function openSocket(api: ApiClient, address: string): Promise<WebSo
   return socket;
 }
 
-/** Replaces the host of a WebSocket's URL with the one that `rnv` uses. They may differ behind a proxy. */
+/** Replaces the host of `address` by that of `installation`. Behind a proxy, the API may return another host. */
 function reachable(installation: string, address: string): string {
   const { pathname } = new URL(address);
   return `${installation.replace(/^http/, 'ws')}${pathname.slice(pathname.indexOf('/api/'))}`;

@@ -16,7 +16,10 @@ import * as volumes from './commands/volumes.js';
 import { parseDuration } from './terminal-text.js';
 import type { WaitOptions } from './wait-until.js';
 
-/** Helpers to declare commands. `acts` creates a command's action, `waits` adds the options of commands that wait. */
+/**
+ * Helpers to declare commands. `acts` creates a command's action. `waits` adds the options of commands that wait, and
+ * `verbose` adds --verbose.
+ */
 export interface Parts {
   acts: <Args extends unknown[]>(
     work: (cli: Cli, ...args: Args) => Promise<unknown>,
@@ -25,7 +28,7 @@ export interface Parts {
   verbose: (command: Command) => Command;
 }
 
-/** Adds the command `list` to a group of commands. It also runs if the group is named alone. */
+/** Adds the command `list` to a group of commands. The command also runs if only the group is named. */
 export function listing(group: Command, description: string): Command {
   return group.command('list', { isDefault: true }).alias('ls').description(description);
 }
@@ -274,7 +277,7 @@ function addDatabases(program: Command, { acts, waits, verbose }: Parts): void {
     .action(ofDatabase(backups.restore));
 }
 
-/** Parses a duration such as 15m into milliseconds. Throws InvalidArgumentError. */
+/** Parses a duration such as 15m into milliseconds. Throws InvalidArgumentError if the text is not a duration. */
 export function duration(text: string): number {
   const ms = parseDuration(text);
   if (ms === null || ms <= 0) throw new InvalidArgumentError('It must be a duration such as 90s, 15m or 2h.');

@@ -12,7 +12,10 @@ export class Session {
     this.#signal = signal;
   }
 
-  /** Signs in. Throws ApiError with the code `unauthenticated`, or `mfa_required` if a one-time code is missing. */
+  /**
+   * Signs in. Throws ApiError with the code `mfa_required` if a one-time code is missing, and with `unauthenticated` if
+   * a credential is wrong.
+   */
   async signIn(input: { email: string; password: string; otp?: string }): Promise<{ id: string; name: string }[]> {
     await this.#send('POST', '/api/session', input);
     const { csrfToken, workspaces } = (await this.#send('GET', '/api/bootstrap')) as {

@@ -6,7 +6,7 @@ import { CliError, EXIT } from './exit-codes.js';
 
 export const STACK_FILE = 'ranvier.yaml';
 
-/** Returns the path of the new stack file. Exit code 2 if the file exists, unless `force` is true. */
+/** Returns the path of the new stack file. Throws with exit code 2 if the file exists and `force` is not true. */
 export async function freeStackFile({ cwd }: Cli, { force }: { force?: boolean | undefined }): Promise<string> {
   const path = resolve(cwd, STACK_FILE);
   const exists = (await readFile(path).catch(() => null)) !== null;
@@ -49,7 +49,10 @@ export async function mergeStack(text: string, pulled: string): Promise<string> 
   return document.toString({ lineWidth: 0 });
 }
 
-/** An entry with a value is kept if its scope is unchanged, because a pulled document has no values. */
+/**
+ * Returns true if a secret keeps its value. A pulled document has no values of secrets, so only a new scope replaces
+ * the entry.
+ */
 function keepsValue(path: readonly string[], before: unknown, next: unknown): boolean {
   if (path.at(-1) !== 'variables' || !isObject(next) || next.secret !== true) return false;
   if (typeof before === 'string') return next.scope === undefined;

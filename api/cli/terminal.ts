@@ -125,7 +125,9 @@ export class Terminal {
     return this.#ask(message, flag, (prompts, shared) => prompts.select<string>({ ...shared, options: safe }));
   }
 
-  /** Exit code 130 if the user cancels. The library is loaded on first use, because most commands never ask. */
+  /**
+   * Throws with exit code 130 if the user cancels. The library is loaded on first use, because most commands never ask.
+   */
   async #ask<T>(
     message: string,
     flag: string,

@@ -50,7 +50,7 @@ export async function waitUntil<T extends object>(
   }
 }
 
-/** Waits until a record has succeeded. Exit code 20 if it failed, 22 after the timeout. */
+/** Waits until a record has succeeded. Throws with exit code 20 if it failed, and with 22 after the timeout. */
 export function recordEnded<T extends { status: string }>(
   cli: Cli,
   { what, why, timeout }: { what: string; why: (record: T) => string; timeout: number },

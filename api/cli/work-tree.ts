@@ -51,7 +51,10 @@ export class WorkTree {
     this.#signal = init.signal;
   }
 
-  /** Opens a folder, which the caller must close. Exit code 5 if it does not exist, 1 if git is not installed. */
+  /**
+   * Opens a folder, which the caller must close. Throws with exit code 5 if the folder does not exist, and with 1 if
+   * git is not installed.
+   */
   static async open(folder: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<WorkTree> {
     const real = await realpath(resolve(folder)).catch(() => {
       throw new CliError(EXIT.notFound, `There is no folder ${folder}`);
@@ -88,7 +91,10 @@ export class WorkTree {
     return changes === 0 ? { sha, subject: await this.#subject(sha), changes } : this.#commitOfTree(sha, changes);
   }
 
-  /** Pushes the commit. Returns `unchanged` if the branch already has it. Throws the platform's reason if refused. */
+  /**
+   * Pushes the commit. Returns `unchanged` if the branch already has it. If the platform refuses the push, throws its
+   * reason.
+   */
   async push({ sha }: Snapshot, { url, branch, key }: PushTarget): Promise<'pushed' | 'unchanged'> {
     const options = [
       '--porcelain',

@@ -33,7 +33,9 @@ const WHILE: Readonly<Record<StepName, string>> = {
   canary: 'canary',
 };
 const LATEST = new Date(8.64e15);
-/** Maximum consecutive failed reads, at least a minute in total, because the database may be restarting. */
+/**
+ * Maximum number of consecutive failed reads. They take at least a minute in total, in which the database may restart.
+ */
 const MAX_FAILURES = 120;
 
 /** Prints a deployment's steps and log in the pusher's terminal until the deployment finishes. */
@@ -59,7 +61,8 @@ export async function followDeployment(followed: Followed): Promise<FollowedEnd>
       };
       if (row.blocked_reason !== '' && row.blocked_reason !== waitsFor) speak(`-----> waits: ${row.blocked_reason}`);
       waitsFor = row.blocked_reason;
-      // The log of a finished deployment is complete, so this read includes its last line.
+      // The deployment's state was read before its log. If it is finished, the log is complete, so this read includes
+      // its last line.
       for (let more = true; more; ) {
         const { serviceId, deploymentId } = followed;
         const batch = await readLogs(followed.db, { serviceId, deploymentId, hours: HOURS, after, limit: LINES });

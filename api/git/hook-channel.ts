@@ -10,7 +10,7 @@ export interface HookRequest {
   shallowFile: string;
 }
 
-/** The hook's result for one ref. With `byGit`, git itself updates the ref. */
+/** The hook's result for one ref. If `byGit` is true, git itself updates the ref. */
 export type HookAnswer = { ref: string; ok: true; byGit?: boolean } | { ref: string; ok: false; reason: string };
 
 const MAX_LINE_LENGTH = 2000;

@@ -27,8 +27,8 @@ export interface QueuedPush {
 }
 
 /**
- * Queues the deployment of a pushed commit, or joins that of an earlier push of the commit. Returns null for a branch
- * that gets no preview. Throws errors of `queueDeployment` and `previewForBranch`.
+ * Queues the deployment of a pushed commit. If an earlier push of the commit has queued one, returns that deployment.
+ * Returns null for a branch that gets no preview. Throws the errors of `queueDeployment` and `previewForBranch`.
  */
 export async function queuePush(
   trx: Transaction,

@@ -23,7 +23,9 @@ import { writeHooks } from './repository-hooks.js';
 const NOTHING = '0'.repeat(40);
 /** Number of releases whose commits are kept even if no branch contains them, so that they can be built again. */
 const KEPT_RELEASES = 10;
-/** The note file of a shallow push (`noteShallow`) is renewed while git runs, and expires after NOTE_HOLDS_MS. */
+/**
+ * A note file is renewed every NOTE_RENEW_MS (`noteShallow`). Once it is older than NOTE_HOLDS_MS, `isHeld` ignores it.
+ */
 const NOTE_RENEW_MS = 10_000;
 const NOTE_HOLDS_MS = 60_000;
 export const PUSHES_BEFORE_PACKING = 20;
@@ -205,7 +207,7 @@ export class PushedRepository {
 
   /**
    * Writes a note file with `lines`: the ids of the commits at which the history of a shallow push ends. The file makes
-   * `isHeld` return true until `adoptShallow` deletes it.
+   * `isHeld` return true until `adoptShallow` deletes the file, or until it expires after `release`.
    */
   async noteShallow(deploymentId: string, lines: string): Promise<void> {
     const note = this.#shallowNote(deploymentId);

@@ -118,7 +118,10 @@ async function deleteBranch(
   return { ref, ok: true };
 }
 
-/** Deploys a branch to its preview, or tells the pusher why not. Returns null if there is no preview. */
+/**
+ * Deploys a branch to its preview. Returns null if there is no preview. If an error is the reason, tells it to the
+ * pusher.
+ */
 async function showBranch(
   deps: PushDeps,
   push: Push,
@@ -187,7 +190,7 @@ async function deployBranch(
     throw new AppError('engine_unavailable');
   });
   const wanted = newDeploymentId();
-  // A ref protects the commit from here on, so that a worker finds it as soon as the deployment exists.
+  // From here on, a ref protects the commit, so that a worker finds the commit as soon as the deployment exists.
   await repository.keep(wanted, to);
   if (shallow !== '') await repository.noteShallow(wanted, shallow);
   const queued = await deps.db

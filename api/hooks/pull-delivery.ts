@@ -47,7 +47,7 @@ export async function receivePull(
     });
     return 'status' in recorded ? recorded : await show(recorded);
   } catch (error) {
-    // A periodic sweep tries again later, for example once the plan allows the preview or an earlier one is deleted.
+    // A periodic sweep creates the preview later, for example once the plan allows it or another preview is deleted.
     if (error instanceof AppError) return { status: 200, reason: `no preview of ${name}: ${error.message}` };
     throw error;
   }

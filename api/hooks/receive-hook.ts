@@ -31,7 +31,10 @@ const ENDPOINT = undeclared({
   access: 'anyone',
   operation: 'hook.deliver',
 });
-/** Deliveries per minute: authentic ones for each hook; forged and unknown ones for each client. */
+/**
+ * Maximum number of deliveries per minute. `hook` counts the authentic ones of one hook. `forged` counts those of one
+ * client to one hook. `unknown` counts those of one client to hooks that do not exist.
+ */
 const A_MINUTE = { hook: 60, forged: 60, unknown: 60 };
 /** Maximum number of bodies (up to five MiB each) read concurrently, per workspace and in total. */
 const BODIES = { each: 8, all: 40 };
@@ -136,7 +139,10 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
   };
 }
 
-/** Throws payload_too_large, invalid_request if the connection is lost or too slow, or the reason of `ending`. */
+/**
+ * Throws payload_too_large if the body is too large, invalid_request if the connection is lost or too slow, and the
+ * reason of `ending` if it is aborted.
+ */
 async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffer> {
   const { req, request } = ctx;
   const tooLarge = () => new AppError('payload_too_large', `A delivery may have ${MAX_DELIVERY_BYTES} bytes`);

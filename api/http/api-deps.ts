@@ -40,7 +40,7 @@ export interface Caller {
   emailVerified: boolean;
   /** True if the session was started with a second factor or passkey, or the key's owner has a second factor. */
   secondFactor: boolean;
-  /** True for a session that was started with a password. A workspace can refuse those. */
+  /** True for a session that was started with a password. A workspace can refuse such sessions. */
   byPassword: boolean;
   scope: KeyScope;
   /** The workspace of an API key; null for a session, which can access all workspaces of its user. */

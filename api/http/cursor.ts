@@ -23,7 +23,6 @@ const LENGTH = TIME_BYTES + ID_BYTES + TAG_BYTES;
 export class CursorCodec {
   readonly #key: Buffer;
 
-  /** `secret` is the installation's key material. */
   constructor(secret: Buffer) {
     this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'ranvier.cursor', 32));
   }

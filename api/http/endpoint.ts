@@ -43,7 +43,10 @@ export interface Endpoint {
 
 export const NOTHING = Type.Object({}, { additionalProperties: false });
 
-/** Returns an endpoint for requests without a declared route, such as those of git. Limits and the log need it. */
+/**
+ * Returns an endpoint for requests without a declared route, such as those of git. The rate limits and the access log
+ * need an endpoint.
+ */
 export function undeclared(given: Pick<Endpoint, 'method' | 'root' | 'path' | 'access' | 'operation'>): Endpoint {
   const open = { errors: [], query: NOTHING, body: null, response: NOTHING } as const;
   return { summary: '', description: '', status: 200, keyed: false, ...open, ...given };

@@ -7,7 +7,7 @@ import type { Operators } from '../auth/operators.js';
 import type { ApiDeps } from './api-deps.js';
 import type { ApiContext, ApiState } from './request-state.js';
 
-/** A check queries the database and the queues, and anyone may request it. */
+/** Checks are cached for this time, because a check queries the database and the queues, and anyone may request it. */
 const CACHE_TTL_MS = 1000;
 
 /** Serves `/healthz` (the process runs) and `/readyz` (it can serve requests). Neither requires a credential. */

@@ -24,14 +24,17 @@ export function asksForPage({ limit, cursor }: PageQuery): boolean {
   return limit !== undefined || cursor !== undefined;
 }
 
-/** Returns the page that a query requests. Throws invalid_cursor. */
+/** Returns the page that a query requests. Throws invalid_cursor if the cursor is not valid for the request. */
 export function pageRequest({ deps, caller, path, query }: Paged): PageRequest {
   const { limit = DEFAULT_LIMIT, cursor, ...filters } = query;
   const binding = { caller: cursorOwner(caller), path, filters };
   return { limit, after: cursor === undefined ? null : deps.cursors.decode(cursor, binding) };
 }
 
-/** Returns the page that a query requests; the complete collection if it requests none. Throws invalid_cursor. */
+/**
+ * Returns the page that a query requests, or the complete collection if it requests no page. Throws the errors of
+ * `pageRequest`.
+ */
 export function pageRequestOrComplete(request: Paged): PageRequest {
   return asksForPage(request.query) ? pageRequest(request) : COMPLETE;
 }

@@ -1,7 +1,10 @@
 import { AppError, invalidRequest } from '../../shared/core/error-registry.js';
 
 const MAX_DEPTH = 32;
-/** Limited because validation takes time. A canvas with 2000 positions has 6000 values. */
+/**
+ * Maximum number of values in a body, because their validation takes time. A canvas with 2000 positions has 6000
+ * values.
+ */
 const MAX_VALUES = 10_000;
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
 const LONE_SURROGATE = /\p{Surrogate}/u;

@@ -5,7 +5,7 @@ type Column<Field extends string> = Field extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Column<Rest>}`
   : Field;
 
-/** A field that may be absent from `given` still needs its column. */
+/** The fields that `given` always contains, and for which a row needs no column. */
 type AlwaysGiven<Given> = { [Field in keyof Given]-?: object extends Pick<Given, Field> ? never : Field }[keyof Given];
 
 /** The columns of the fields that `given` may lack. The column of a text field may contain a time. */

@@ -8,7 +8,7 @@ export const BODY_LIMIT = 262_144;
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
 
 /**
- * Parses the body as JSON. Throws payload_too_large, invalid_json, invalid_request. koa-body only reads the bytes,
+ * Parses the body as JSON. Throws payload_too_large, invalid_json or invalid_request. koa-body only reads the bytes,
  * because its JSON parser accepts duplicate keys and replaces invalid UTF-8.
  */
 export function body(): ApiStep {

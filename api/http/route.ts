@@ -45,7 +45,10 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
   receiptKey: ReceiptKey | null;
   /** Throws if the caller's role is too low. Some operations require a higher role in a protected environment. */
   authorize: (facts: Pick<AccessFacts, 'protectedEnvironment'>) => void;
-  /** Throws `engine_unavailable`. To be called before work is queued, and only by routes that declare `engine`. */
+  /**
+   * Throws `engine_unavailable` if the queue engine is unreachable. Must be called before work is queued, and only by
+   * routes that declare `engine`.
+   */
   needEngine: () => void;
   note: (details: AuditDetails) => void;
   requestId: string;

@@ -138,7 +138,10 @@ function handOut(lease: Lease, now: number): Taken {
   return { admitted: true, remaining: lease.held + lease.untaken, msLeft: Math.max(1, lease.endsAt - now) };
 }
 
-/** Without the database, a process may use all points that it last saw unused; in a new window, the whole limit. */
+/**
+ * Without the database, a process may use all points that it last saw unused. In a new window, it may use the whole
+ * limit.
+ */
 function alone(current: Lease | null, limit: number, endsAt: number): Lease {
   if (current && current.held + current.untaken > 0)
     return { ...current, held: current.held + current.untaken, untaken: 0 };

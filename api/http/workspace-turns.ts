@@ -68,7 +68,7 @@ export class Turns {
   #run(key: string, line: Line): void {
     line.running += 1;
     this.#running += 1;
-    // Workspaces get their turns in the order of the map.
+    // Moves the workspace to the end of the map, because workspaces get their turns in the order of the map.
     this.#lines.delete(key);
     this.#lines.set(key, line);
   }

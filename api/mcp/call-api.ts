@@ -38,7 +38,10 @@ export class ApiCaller {
     return { failed: (response.statusCode ?? 500) >= 400, text: text + hint };
   }
 
-  /** Sends to the port of the agent's request: the configured one may differ, if the process inherited its socket. */
+  /**
+   * Sends the request to the port at which the agent's request arrived. The configured port may be another one, because
+   * the process may have inherited its socket.
+   */
   async #send(method: string, path: string, body: string | null): Promise<IncomingMessage> {
     const { req, ip } = this.#ctx;
     const { localAddress = '127.0.0.1', localPort } = req.socket;

@@ -15,7 +15,10 @@ export const EXPLAIN_DEPLOYMENT: Prompt = {
   ],
 };
 
-/** Returns the prompt with the deployment and its log. Throws invalid_request, not_found. */
+/**
+ * Returns the prompt with the deployment and its log. Throws invalid_request without a service id, and not_found if the
+ * deployment or its log cannot be read.
+ */
 export async function explainDeployment(
   api: ApiCaller,
   tools: ReadonlyMap<string, ApiTool>,

@@ -85,7 +85,10 @@ async function writeCurrent(current: CurrentConsole): Promise<void> {
   await rename(fresh, CURRENT_FILE);
 }
 
-/** API processes of older versions have their files in memory. In a folder with a dot, another process is building. */
+/**
+ * Deletes the folders of other versions: API processes of these versions have the files in memory. A folder whose name
+ * begins with a dot is kept, because another process is building in it.
+ */
 async function removeOthers(version: string): Promise<void> {
   for (const entry of await readdir(CONSOLE_FOLDER, { withFileTypes: true })) {
     if (!entry.isDirectory() || entry.name === version || entry.name.startsWith('.')) continue;

@@ -31,7 +31,9 @@ export class BuiltConsole {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | null = null;
 
-  /** Returns the files of the newest build. Without one, `error` says why; it is null while the first build runs. */
+  /**
+   * Returns the files of the newest build. If there are none, `error` says why, or is null while the first build runs.
+   */
   async find(): Promise<{ files: ConsoleFiles | null; error: string | null }> {
     if (performance.now() - this.#lookedAt > MIN_CHECK_INTERVAL_MS) {
       this.#looking ??= this.#look().finally(() => {

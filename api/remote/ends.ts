@@ -1,6 +1,9 @@
 import { CLOSE, IDLE_MS, type RemoteKind } from '../../shared/remote/model.js';
 
-/** Why the platform closes a shell or tunnel: the WebSocket's code, and a reason for client and audit log. */
+/**
+ * Why the platform closes a shell or tunnel: the WebSocket's close code, and the reason for the client and the audit
+ * log.
+ */
 export interface EndCause {
   code: number;
   reason: string;

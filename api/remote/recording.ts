@@ -53,7 +53,10 @@ export class Recording {
     this.#add('r', `${columns}x${rows}`, now);
   }
 
-  /** Stores the pending output. If that fails, a later call stores it. Concurrent calls share one attempt. */
+  /**
+   * Stores the pending output. If that fails, the next call stores it. A call during another call waits for the same
+   * result.
+   */
   flush(): Promise<void> {
     this.#storing ??= this.#flush().finally(() => {
       this.#storing = null;

@@ -12,7 +12,7 @@ export interface RelayHooks {
   onEnd(worker: { code: number; reason: string } | null): void;
 }
 
-/** Relays messages both ways. If one side reads too slowly, pauses the other. */
+/** Relays messages in both directions. While a receiver reads too slowly, its sender is paused. */
 export function relay(client: WebSocket, worker: WebSocket, hooks: RelayHooks): void {
   let ended = false;
   const end = (worker: { code: number; reason: string } | null) => {

@@ -31,12 +31,15 @@ import { TunnelUses } from './tunnel-uses.js';
 
 /** Milliseconds between checks of access. A revoked key closes its sessions within two seconds. */
 const WATCH_MS = 1_000;
-/** Access checks between updates of `seen_at`, and between searches for shells whose API process has died. */
+/**
+ * Numbers of access checks: between two updates of `seen_at`, and between two searches for shells of dead API
+ * processes.
+ */
 const LOOKS_PER_TOUCH = 5;
 const LOOKS_PER_SEARCH = 15;
 /** All sessions are closed if this many consecutive access checks fail because the database does not answer. */
 const MAX_FAILED_LOOKS = 15;
-/** Proxies close connections without traffic. */
+/** Milliseconds between pings, which keep idle connections open: proxies close connections without traffic. */
 const PING_MS = 25_000;
 /** How long a client may take to read why its connection is closed. */
 const LINGER_MS = 1_000;

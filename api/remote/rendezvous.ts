@@ -5,7 +5,10 @@ import type { RemoteSessionRow } from '../../shared/remote/store.js';
 import { summonWorker } from '../../shared/remote/store.js';
 import { newToken, sameSecret } from '../../shared/secrets/random-token.js';
 
-/** Milliseconds between notifications of the workers. A worker may miss one while it reconnects to the database. */
+/**
+ * Milliseconds between notifications of the workers. A worker may miss a notification while it reconnects to the
+ * database.
+ */
 const REPEAT_MS = 1_000;
 const TIMEOUT_MS = 10_000;
 

@@ -18,7 +18,10 @@ export async function list(cli: Cli, { id }: Service): Promise<void> {
   cli.printRows({ backups }, rows);
 }
 
-/** Creates a backup and waits for it. Exit code 20 if it failed, 22 after the timeout. */
+/**
+ * Creates a backup, and waits for it unless `detach` is set. Throws with exit code 20 if the backup failed, and with 22
+ * after the timeout.
+ */
 export async function create(cli: Cli, { id }: Service, options: WaitOptions & { pause?: boolean }): Promise<void> {
   const api = await cli.client();
   const path = `/services/${id}/backups`;

@@ -8,7 +8,7 @@ import { CliError, EXIT } from '../exit-codes.js';
 import { deliver, openSocket, sendAll } from '../remote-socket.js';
 
 export interface ConnectOptions {
-  /** The local port; a free one is chosen if absent. */
+  /** The local port. If it is absent, a free port is chosen. */
   port?: number;
   to?: number;
 }

@@ -41,7 +41,10 @@ async function previous(api: ApiClient, service: Service): Promise<Deployment> {
   throw new CliError(EXIT.conflict, `${service.name} has no earlier release to roll back to`);
 }
 
-/** Returns the deployment whose id ends with this text. Exit code 5 if there is none, 2 if there are several. */
+/**
+ * Returns the deployment whose id ends with this text. Throws with exit code 5 if there is none, and with 2 if there
+ * are several.
+ */
 export async function findDeployment(api: ApiClient, serviceId: string, text: string): Promise<Deployment> {
   const wanted = text.toLowerCase();
   if (!/^[0-9a-f-]{4,36}$/.test(wanted)) throw new CliError(EXIT.usage, `"${text}" is not the end of a deployment id`);

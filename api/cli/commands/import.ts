@@ -51,7 +51,7 @@ export async function importFile(cli: Cli, file: string, options: ImportOptions)
   cli.terminal.say(`Wrote ${STACK_FILE}. See what it would change with rnv plan`);
 }
 
-/** Returns the format given by the option, or else by the file's name. Throws `CliError` if neither gives one. */
+/** Returns the format given by the option, or else by the file's name. Throws `CliError` if this is no known format. */
 export function formatOf(path: string, { format }: Pick<ImportOptions, 'format'>): string {
   const formats = Object.entries(FORMATS);
   const found = format ?? formats.find(([, name]) => name.test(basename(path)))?.[0];
@@ -62,7 +62,7 @@ export function formatOf(path: string, { format }: Pick<ImportOptions, 'format'>
   throw new CliError(EXIT.usage, `${problem}: give --format as one of ${known.join(', ')}`);
 }
 
-/** Returns the path of a folder relative to the root of its git repository; '' if it is in none. */
+/** Returns the path of a folder relative to the root of its git repository, or '' outside a repository. */
 async function folderInRepository(folder: string): Promise<string> {
   for (let root = folder; ; root = dirname(root)) {
     const isRoot = await stat(join(root, '.git')).then(
@@ -74,7 +74,10 @@ async function folderInRepository(folder: string): Promise<string> {
   }
 }
 
-/** Returns the texts of app.json and the Procfile together, as the API reads them. `path` may be either. */
+/**
+ * Returns the texts of app.json and the Procfile in one text, as the API reads them. `path` is one of these files, and
+ * `text` its content.
+ */
 async function withProcfile(path: string, text: string): Promise<string> {
   const isProcfile = /^procfile$/i.test(basename(path));
   const other = await read(resolve(dirname(path), isProcfile ? 'app.json' : 'Procfile'));

@@ -31,7 +31,10 @@ async function nameOf(cli: Cli, tree: WorkTree, { name }: InitOptions): Promise<
   return cli.options.yes ? proposed : cli.terminal.text('Name of the service', '--name', proposed);
 }
 
-/** Creates a service that is deployed by `git push`, and links the folder to it. Exit code 6 if the name is taken. */
+/**
+ * Creates a service that is deployed by `git push`, and links the folder to it. Throws with exit code 6 if the name is
+ * taken.
+ */
 export async function makeService(
   cli: Cli,
   tree: WorkTree,

@@ -20,12 +20,12 @@ export async function deployments(cli: Cli, options: { lines: number }): Promise
   cli.printRows({ deployments: items }, rows);
 }
 
-/** Cancels the given deployment, or the oldest unfinished one. Exit code 6 if there is none. */
+/** Cancels the given deployment, or the oldest unfinished one. Throws with exit code 6 if there is none. */
 export async function cancel(cli: Cli, text: string | undefined): Promise<void> {
   await endOpen(cli, text, 'cancel', 'is being cancelled');
 }
 
-/** Ends the canary of the given deployment, or of the oldest unfinished one. All visitors then get its release. */
+/** Ends the canary of the given deployment, or of the oldest unfinished one. All visitors then get the new release. */
 export async function promote(cli: Cli, text: string | undefined): Promise<void> {
   await endOpen(cli, text, 'promote', 'goes live: all visitors get it');
 }
@@ -51,7 +51,7 @@ const DONE: Readonly<Record<Action, string>> = {
   resume: 'runs again',
 };
 
-/** Restarts, suspends or resumes a service. Exit code 20 if that failed, 22 after the timeout. */
+/** Restarts, suspends or resumes a service. Throws with exit code 20 if that failed, and with 22 after the timeout. */
 export async function act(cli: Cli, action: Action, options: WaitOptions): Promise<void> {
   const { api, service, path } = await cli.ofService('actions');
   if (action === 'suspend') await cli.confirm(`Suspend ${service.name}? Its URL then shows an error page`);
@@ -61,7 +61,9 @@ export async function act(cli: Cli, action: Action, options: WaitOptions): Promi
   cli.printOutcome({ operation: ended }, outcome);
 }
 
-/** Waits for an operation to finish. Exit code 20 if it failed, 22 after `timeout` milliseconds. */
+/**
+ * Waits for an operation to finish. Throws with exit code 20 if it failed, and with 22 after `timeout` milliseconds.
+ */
 export function operationEnded(
   cli: Cli,
   api: ApiClient,

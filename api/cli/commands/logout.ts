@@ -11,8 +11,8 @@ export interface LogoutOptions {
 }
 
 /**
- * Revokes the current API key, or all keys of this computer. Exit code 3 if no key matches. A key of `rnv login --key`
- * is only forgotten, because other computers may use it.
+ * Revokes the current API key, or all keys of this computer. A key of `rnv login --key` is only forgotten, because
+ * other computers may use it. Throws with exit code 3 if no key matches.
  */
 export async function logout(cli: Cli, { url, all }: LogoutOptions): Promise<void> {
   const { logins } = await cli.settings();

@@ -18,9 +18,9 @@ export interface RunOptions extends WaitOptions {
 }
 
 /**
- * Runs a command with a service's live release. If no command is given, a cron service runs its own command. If a given
- * command fails, exits with the command's exit code. Exit code 20 for any other failure or a skipped run, 21 if the run
- * was cancelled, 22 after the timeout.
+ * Runs a command with a service's live release. Without a command, a cron service runs its own command. If a given
+ * command fails, throws with its exit code. Throws with exit code 21 if the run was cancelled, with 22 after the
+ * timeout, and with 20 if the run was skipped or failed in another way.
  */
 export async function run(
   cli: Cli,
@@ -59,7 +59,10 @@ function bodyOf(command: readonly string[], { plan, limit }: RunOptions): object
   };
 }
 
-/** Returns the number of printed lines. With --json they go to stderr, because stdout gets the document. */
+/**
+ * Prints the new output of the run, and returns the number of new log lines. With --json, the output goes to stderr,
+ * because stdout gets the document.
+ */
 function printNew({ terminal, json }: Cli, log: LogCursor): Promise<number> {
   return log.read(({ message, source }) => {
     if (source !== 'runtime') return;

@@ -33,7 +33,7 @@ export async function ps(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Changes a service's replicas, limits of scaling, or plan. Exit code 2 if none is given. */
+/** Changes a service's replicas, limits of scaling, or plan. Throws with exit code 2 if no change is given. */
 export async function scale(cli: Cli, replicas: number | undefined, { plan, min, max }: ScaleOptions): Promise<void> {
   if (replicas !== undefined && (min !== undefined || max !== undefined))
     throw new CliError(EXIT.usage, 'Give a number of replicas, or --min and --max to scale by use');

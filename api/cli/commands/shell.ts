@@ -4,7 +4,10 @@ import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { deliver, openSocket, sendAll } from '../remote-socket.js';
 
-/** Opens a shell in a replica of a service. Exits with the shell's exit code; 2 without a terminal. */
+/**
+ * Opens a shell in a replica of a service. Exits with the shell's exit code. Throws with exit code 2 if there is no
+ * terminal.
+ */
 export async function shell(cli: Cli, name?: string): Promise<void> {
   const { stdin, stdout } = cli.streams;
   if (!stdin.isTTY || !stdout.isTTY)
@@ -29,7 +32,9 @@ export async function shell(cli: Cli, name?: string): Promise<void> {
   }
 }
 
-/** Runs the command after `--` in a replica, and forwards stdin, stdout and stderr. Exits with its exit code. */
+/**
+ * Runs the command after `--` in a replica, and forwards stdin, stdout and stderr. Exits with the command's exit code.
+ */
 export async function exec(cli: Cli, first: string | undefined, others: readonly string[]): Promise<void> {
   const { command, streams } = cli;
   const service = await cli.serviceBefore([first, ...others], { isOptional: false, example: 'rnv exec -- ls -l' });
@@ -57,7 +62,10 @@ async function open(cli: Cli, service: Service, body: object): Promise<WebSocket
   return openSocket(api, opened.address);
 }
 
-/** Rejects with the command's exit code unless it is 0, or with 20 if the connection was lost first. */
+/**
+ * Resolves if the command's exit code is 0, and otherwise rejects with this exit code. Rejects with exit code 20 if the
+ * connection ended before the command.
+ */
 function endOf(cli: Cli, socket: WebSocket): Promise<void> {
   let exit: number | null = null;
   cli.signal.addEventListener('abort', () => socket.terminate(), { once: true });

@@ -116,7 +116,10 @@ async function environmentOfStack(cli: Cli, name: string): Promise<string | unde
   }
 }
 
-/** Returns the id of an environment given as project/environment, name or id. Throws `CliError`. */
+/**
+ * Returns the id of an environment given as project/environment, name or id. Throws `CliError` if no environment
+ * matches, or if several match.
+ */
 export async function environmentNamed(cli: Cli, text: string): Promise<string> {
   const all = (await projectsOf(cli)).flatMap((project) =>
     project.environments.map(({ id, name }) => ({ id, name, full: `${project.name}/${name}` })),

@@ -27,8 +27,8 @@ export interface BackupInput {
 }
 
 /**
- * Queues an on-demand backup. Throws hosting_disabled, not_found, service_archived, no_runtime, capacity_exceeded;
- * invalid_request if `pause` is set for a database; conflict if the service cannot be backed up now.
+ * Queues an on-demand backup. Throws hosting_disabled, not_found, service_archived, no_runtime or capacity_exceeded.
+ * Also throws invalid_request if `pause` is set for a database, and conflict if the service cannot be backed up now.
  */
 export async function queueBackup(
   trx: Transaction,
@@ -55,9 +55,9 @@ export async function queueBackup(
 }
 
 /**
- * Queues a restore of a service from a backup of the service `from`. Throws hosting_disabled, service_archived,
- * no_runtime; not_found for the service or the backup; conflict if the backup did not succeed, if its data does not fit
- * into the service, or if the service cannot be restored now.
+ * Queues a restore of a service from a backup of the service `from`. Throws hosting_disabled, service_archived or
+ * no_runtime, and not_found if the service or the backup does not exist. Throws conflict if the backup did not succeed,
+ * if its data does not fit into the service, or if the service cannot be restored now.
  */
 export async function queueRestore(
   trx: Transaction,
@@ -96,7 +96,7 @@ async function lockBackedUp(trx: Transaction, deps: CommandDeps, id: string, pau
   return { service, volumes };
 }
 
-/** Deletes a backup. Throws not_found; conflict while it is being created or restored. */
+/** Deletes a backup. Throws not_found if it does not exist, and conflict while it is being created or restored. */
 export async function removeBackup(
   trx: Transaction,
   { serviceId, backupId }: { serviceId: string; backupId: string },

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { AppError } from '../../../shared/core/error-registry.js';
 
-/** Limits of a canvas. A request that exceeds one is refused, because a canvas is never shown incompletely. */
+/** Limits of a canvas. A request that exceeds a limit is refused, because a canvas is never shown incompletely. */
 export const CANVAS_LIMITS = { nodes: 2000, groups: 2000, edges: 10_000, references: 10_000, positions: 2000 } as const;
 
 const FARTHEST = 10_000_000;
@@ -66,7 +66,7 @@ export interface CanvasGraph {
   edges: CanvasEdge[];
 }
 
-/** Builds the graph of a canvas (specification, Canvas). Throws canvas_too_large. */
+/** Builds the graph of a canvas (specification, Canvas). Throws canvas_too_large if it exceeds a limit. */
 export function canvasGraph(records: CanvasRecords): CanvasGraph {
   assertWithin('nodes', records.services);
   assertWithin('groups', records.groups);

@@ -26,7 +26,10 @@ interface ScopeRequest {
   query: Static<typeof CanvasQuery>;
 }
 
-/** Returns the scope that the query selects. Throws not_found; invalid_request if the ids do not fit together. */
+/**
+ * Returns the scope that the query selects. Throws not_found if the project or environment does not exist, and
+ * invalid_request if the ids do not fit together.
+ */
 async function readScope({ db, params: { workspaceId }, query }: ScopeRequest): Promise<CanvasScope> {
   if (query.projectId === undefined) {
     if (query.environmentId !== undefined) throw invalidRequest('query.projectId', 'is needed with environmentId');

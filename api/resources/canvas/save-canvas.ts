@@ -9,7 +9,8 @@ const MAX_DETAILS = 20;
 
 /**
  * Replaces the saved layout of a canvas (specification, Canvas rules). `layout.revision` must be the revision that the
- * caller has read. Throws not_found, canvas_revision_conflict, canvas_invalid_node, canvas_too_large.
+ * caller has read, or else this throws canvas_revision_conflict. Also throws not_found, canvas_invalid_node or
+ * canvas_too_large.
  */
 export async function saveCanvas(trx: Transaction, scope: CanvasScope, layout: CanvasLayout): Promise<CanvasView> {
   await hold(trx, scope);

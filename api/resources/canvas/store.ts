@@ -20,7 +20,7 @@ export interface CanvasView {
   layout: CanvasLayout;
 }
 
-/** Reads a canvas. Throws canvas_too_large. */
+/** Reads a canvas. Throws canvas_too_large if it exceeds a limit. */
 export async function readCanvas(db: Db, scope: CanvasScope): Promise<CanvasView> {
   const services = await activeServices(db, scope);
   assertWithin('nodes', services);
@@ -53,8 +53,8 @@ async function activeServices(db: Db, { workspaceId, projectId, environmentId }:
 }
 
 /**
- * Returns the environment groups of a canvas: for a whole workspace, all groups. For a project or an environment: the
- * groups that belong to it, and groups of no environment that are linked to a service in it.
+ * Returns the environment groups of a canvas. The canvas of a workspace has all groups. The canvas of a project or
+ * environment has its own groups, and groups of no environment that are linked to one of its services.
  */
 async function groupsWithin(
   db: Db,

@@ -15,7 +15,10 @@ export interface DetectionInput {
   rootDirectory: string;
 }
 
-/** Queues a detection for a worker, and returns its id. Throws source_invalid, capacity_exceeded. */
+/**
+ * Queues a detection for a worker, and returns its id. Throws source_invalid for an invalid repository address, and
+ * capacity_exceeded if too many detections are under way.
+ */
 export async function askForDetection(trx: Transaction, deps: CommandDeps, input: DetectionInput): Promise<string> {
   const problem = repositoryProblem(input.repository, deps.config.allowLocalRepositories);
   if (problem !== null) throw new AppError('source_invalid', problem);
@@ -39,7 +42,10 @@ export async function askForDetection(trx: Transaction, deps: CommandDeps, input
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 500;
 
-/** Waits up to `withinMs` milliseconds for a result. Throws source_invalid, or engine_unavailable after the timeout. */
+/**
+ * Waits up to `withinMs` milliseconds for a result. Throws source_invalid if the detection failed, and
+ * engine_unavailable after the timeout.
+ */
 export async function detectionOf(db: Db, id: string, withinMs: number): Promise<Detection> {
   const deadline = Date.now() + withinMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, MAX_PAUSE_MS)) {

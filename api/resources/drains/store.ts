@@ -32,7 +32,10 @@ export interface NewDrain {
   signals: readonly DrainSignal[];
 }
 
-/** Creates a drain, which sends only data recorded from now on. Throws invalid_request, capacity_exceeded. */
+/**
+ * Creates a drain, which sends only data recorded from now on. Throws invalid_request for an invalid field, and
+ * capacity_exceeded if the workspace has too many drains.
+ */
 export async function createDrain(
   trx: Transaction,
   { keyring, config }: CommandDeps,

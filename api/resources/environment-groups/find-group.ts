@@ -12,7 +12,10 @@ export async function readGroup({
   return found(await findGroupView(db, workspaceId, groupId));
 }
 
-/** Returns and locks the group in the path. Throws not_found; forbidden if `authorize` refuses its environment. */
+/**
+ * Returns and locks the group in the path. Throws not_found if it does not exist, and forbidden if `authorize` refuses
+ * its environment.
+ */
 export async function lockGroup({
   trx,
   params,

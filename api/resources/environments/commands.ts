@@ -10,7 +10,10 @@ import { countEnvironments, insertEnvironment, isNameTaken, lockEnvironment, typ
 
 type Authorize = (facts: { protectedEnvironment: boolean }) => void;
 
-/** Adds an environment to a project. Throws not_found, forbidden, capacity_exceeded; conflict if the name is taken. */
+/**
+ * Adds an environment to a project. Throws not_found, forbidden or capacity_exceeded, and conflict if the name is
+ * taken.
+ */
 export async function createEnvironment(
   trx: Transaction,
   { authorize, ...input }: NewEnvironment & { authorize: Authorize },
@@ -37,7 +40,10 @@ export interface EnvironmentInput {
   authorize: Authorize;
 }
 
-/** Renames an environment, protects it or removes its protection. Throws not_found, forbidden, conflict. */
+/**
+ * Renames an environment, protects it or removes its protection. Throws not_found or forbidden, and conflict if the
+ * name is taken.
+ */
 export async function updateEnvironment(
   trx: Transaction,
   { changes, ...input }: EnvironmentInput & { changes: Partial<Pick<EnvironmentRow, 'name' | 'protected'>> },
@@ -53,7 +59,10 @@ export async function updateEnvironment(
   return found(row);
 }
 
-/** Deletes an empty environment that is not the last one in its project. Throws not_found, forbidden, conflict. */
+/**
+ * Deletes an environment. Throws not_found or forbidden, and conflict if it is not empty or is the last one of its
+ * project.
+ */
 export async function deleteEnvironment(trx: Transaction, input: EnvironmentInput): Promise<void> {
   const environment = await lock(trx, input);
   input.authorize({ protectedEnvironment: environment.protected });

@@ -18,7 +18,8 @@ export interface ReportsInput {
 
 /**
  * Makes a hook report to its git host. The API's URL is stored with the token, so that a later change of the repository
- * cannot send the token to another host. Throws invalid_request; conflict for a hook of a preview.
+ * cannot send the token to another host. Throws invalid_request for invalid input, and conflict for a hook of a
+ * preview.
  */
 export async function setReports(
   trx: Transaction,
@@ -53,7 +54,8 @@ export async function setReports(
     not_before: trx.fn.now(),
     failures: 0,
   };
-  // The row's reports are deleted with it. Their comments in the old repository cannot be updated in the new one.
+  // If the repository changed, the old row is deleted with its reports. Their comments in the old repository cannot be
+  // updated in the new one.
   const other = [address.apiUrl, address.project];
   await trx('forge_targets').where({ id }).whereRaw('(api_url, project) is distinct from (?, ?)', other).delete();
   await trx('forge_targets')

@@ -101,7 +101,7 @@ export const hookRoutes = [
   }),
 ];
 
-/** Throws invalid_request for a deploy hook; conflict for a preview, or a service without environment. */
+/** Throws invalid_request for a deploy hook, and conflict for a preview or a service without an environment. */
 function assertCanApply(provider: HookProvider, { environment_id, preview_of }: ServiceView): void {
   if (provider === 'generic') throw invalidRequest('/stack', 'needs a git host: a deploy hook reports no push');
   if (preview_of !== null) throw conflict('A push applies the stack of the base service: make the hook there');

@@ -20,7 +20,7 @@ interface HookRow {
   outcome: string;
 }
 
-/** A hook, and the git host to which it reports deployments. These fields are null if the hook reports none. */
+/** A hook, and the git host to which it reports deployments. These fields are null if it reports to no git host. */
 export type ShownHook = HookRow & {
   api_url: string | null;
   project: string | null;
@@ -40,13 +40,18 @@ function shownHooks(db: Db, serviceId: string) {
     .select('h.*', 't.api_url', 't.project', 't.sent_at', db.raw(`${REPORT_ERROR} as report_error`));
 }
 
-/** The user who creates a hook that applies a stack, and whether this user may change protected environments. */
+/**
+ * The user who creates a hook that applies a stack, and whether this user may read and change protected environments.
+ */
 interface StackRights {
   by: string;
   readsProtected: boolean;
 }
 
-/** Creates an incoming webhook. Only this function returns its secret. Throws capacity_exceeded. */
+/**
+ * Creates an incoming webhook. Only this function returns its secret. Throws capacity_exceeded if the service has too
+ * many.
+ */
 export async function createHook(
   trx: Transaction,
   keyring: Keyring,

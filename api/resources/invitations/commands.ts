@@ -27,7 +27,10 @@ export interface InviteInput {
   role: Role;
 }
 
-/** Invites a person who has no account. Throws forbidden, capacity_exceeded; conflict if the address has an account. */
+/**
+ * Invites a person who has no account. Throws conflict if the address has an account, forbidden if the actor may not
+ * grant the role, and capacity_exceeded if the workspace has too many members or invitations.
+ */
 export async function invite(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
   assertSetsRole(await lockForActor(trx, { workspaceId, actorId: actor.userId }), role);
   const email = text.trim().toLowerCase();
@@ -36,7 +39,10 @@ export async function invite(trx: Transaction, { workspaceId, actor, email: text
   return replaceInvitation(trx, { workspaceId, actor, email, role });
 }
 
-/** Invites a user of this installation. Throws not_found, forbidden, capacity_exceeded; conflict for a member. */
+/**
+ * Invites a user of this installation. Throws not_found if there is no such user, conflict if the user is a member,
+ * forbidden if the actor may not grant the role, and capacity_exceeded if there are too many members or invitations.
+ */
 export async function inviteUser(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
   assertSetsRole(await lockForActor(trx, { workspaceId, actorId: actor.userId }), role);
   const email = text.trim().toLowerCase();
@@ -91,7 +97,8 @@ export async function assertInvited(db: Db, token: string): Promise<void> {
 
 /**
  * Creates the account of an invited person. The token was sent by e-mail, so the address counts as verified. Throws
- * invalid_request, capacity_exceeded; conflict if the address has an account by now.
+ * invalid_request if the token is not valid, capacity_exceeded if the workspace is full, and conflict if the address
+ * has an account by now.
  */
 export async function acceptInvitation(
   trx: Transaction,
@@ -108,7 +115,10 @@ export async function acceptInvitation(
   return user;
 }
 
-/** Accepts or declines an invitation. Throws not_found if it is no longer valid; capacity_exceeded. */
+/**
+ * Accepts or declines an invitation. Throws not_found if the invitation is no longer valid, and capacity_exceeded if
+ * the workspace is full.
+ */
 export async function answerInvitation(
   trx: Transaction,
   { user, invitationId, accept }: { user: { id: string; email: string }; invitationId: string; accept: boolean },

@@ -11,7 +11,7 @@ import { InvitationListResponse, InvitationResponse, presentInvitation } from '.
 
 const COLLECTION = '/workspaces/:workspaceId/invitations';
 
-/** Invitations by e-mail to people without an account. They accept them with `POST /api/session/invitation`. */
+/** Invitations by e-mail to people without an account, who accept an invitation with `POST /api/session/invitation`. */
 export const invitationRoutes = [
   defineRoute('GET', COLLECTION, 'invitation.list', {
     summary: 'List invitations',

@@ -8,7 +8,10 @@ import { lockWorkspace } from '../../../shared/workspaces/store.js';
 
 const MAX_KEYS = 50;
 
-/** Creates a key for the caller. Throws invalid_request, capacity_exceeded; not_found without membership. */
+/**
+ * Creates a key for the caller. Throws invalid_request if the key would have expired already, not_found if the caller
+ * is no member, and capacity_exceeded if the caller has too many keys.
+ */
 export async function createOwnKey(
   trx: Transaction,
   input: { workspaceId: string; userId: string; name: string; scope: KeyScope; expiresAt: Date | null },

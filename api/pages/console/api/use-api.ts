@@ -31,7 +31,7 @@ export const queryClient = new QueryClient({
 type Read<P extends PathsWith<'get'>> = OperationOf<P, 'get'>;
 
 interface Options<T> {
-  /** True while work is in progress: the page then polls each second, otherwise every 15 seconds. */
+  /** Returns true while work is in progress. The page then polls each second, otherwise every 15 seconds. */
   working?: (data: T) => boolean;
   enabled?: boolean;
   /** False if the resource changes only by the user's own writes. */

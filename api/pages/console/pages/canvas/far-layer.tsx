@@ -16,7 +16,7 @@ const ROUND_ZOOM = 0.25;
 
 /**
  * Splits the nodes of a zoomed-out view for speed. `painted` nodes are drawn on one <canvas>. Selected nodes and the
- * one under the pointer are DOM elements, which can be dragged.
+ * node under the pointer are DOM elements, which can be dragged.
  */
 export function useFarNodes(nodes: readonly CanvasNode[], far: boolean) {
   const { screenToFlowPosition } = useReactFlow();

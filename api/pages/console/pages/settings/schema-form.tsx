@@ -16,7 +16,10 @@ export interface FieldText {
   hint: string;
   /** When a change takes effect; at once if absent. */
   effect?: string;
-  /** If it returns false, the form hides the field, unless the field's value differs from the default. */
+  /**
+   * If it returns false, the form hides the field, unless the field differs from the default, was changed or has an
+   * error.
+   */
   applies?: (values: Values) => boolean;
 }
 

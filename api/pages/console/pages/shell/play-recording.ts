@@ -7,7 +7,7 @@ const MAX_PAUSE = 1;
 
 type Event = readonly [seconds: number, kind: string, data: string];
 
-/** Plays an asciicast v2 in an element. Returns a function that ends it and removes the terminal. */
+/** Plays an asciicast v2 in an element. Returns a function that stops playing and removes the terminal. */
 export function playRecording(asciicast: string, element: HTMLElement): () => void {
   const [header = '{}', ...lines] = asciicast.split('\n').filter((line) => line !== '');
   const { width = 80, height = 24 } = JSON.parse(header) as { width?: number; height?: number };
