@@ -31,7 +31,10 @@ export function time(value: string): Date {
   return date;
 }
 
-/** Adds a `key=value` pair to the earlier pairs. Converts the value to the type in the key's schema. */
+/**
+ * Adds a `key=value` pair to `earlier`. Converts the value to the type that the workspace's configuration has for the
+ * key.
+ */
 export function setting(pair: string, earlier: Record<string, unknown> = {}): Record<string, unknown> {
   const at = pair.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('It must be key=value.');

@@ -64,7 +64,9 @@ export async function callerOfKey(
   return { caller, found: { workspace, service } };
 }
 
-/** Omits the service's id for a write without `direct`: the handler of that write reads the service under a lock. */
+/**
+ * Omits the service's id for a write whose route has no `direct`, because its handler reads the service under a lock.
+ */
 function idsOf({ params, state }: ApiContext): PathIds {
   const id = (value: string | undefined) => (value !== undefined && isUuid(value) ? value.toLowerCase() : null);
   const { route } = state;

@@ -40,8 +40,8 @@ async function findUser(socket: Socket): Promise<number | null> {
 }
 
 /**
- * Returns the possible beginnings of the connection's line: the peer's address and port, then our own. A dual-stack
- * socket shows IPv4 addresses as IPv4-mapped IPv6.
+ * Returns the possible beginnings of the connection's line in the tables: the peer's address and port, then our own. A
+ * dual-stack socket shows IPv4 addresses as IPv4-mapped IPv6.
  */
 function patternsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string[] {
   if (!remoteAddress || !remotePort || !localAddress || !localPort) return [];

@@ -133,7 +133,7 @@ export class ApiClient {
     return this.#retrying(() => this.once<T>(method, path, body, headers));
   }
 
-  /** Makes one attempt, without retries. Throws ApiError. */
+  /** Sends one request, without retries. Throws ApiError if it fails. */
   async once<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
     const answer = await send(`${this.url}/api/v1/workspaces/${this.workspaceId}${path}`, {
       method,

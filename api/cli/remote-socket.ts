@@ -19,7 +19,7 @@ export async function openSocket(api: ApiClient, address: string): Promise<WebSo
   return socket;
 }
 
-/** Replaces the host of `address` by that of `installation`. Behind a proxy, the API may return another host. */
+/** Replaces the host of `address` with the host of `installation`. Behind a proxy, the API may return another host. */
 function reachable(installation: string, address: string): string {
   const { pathname } = new URL(address);
   return `${installation.replace(/^http/, 'ws')}${pathname.slice(pathname.indexOf('/api/'))}`;

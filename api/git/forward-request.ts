@@ -62,7 +62,7 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
       const passed = { ...answer.headers };
       for (const name of OWN_HEADERS) delete passed[name];
       res.writeHead(answer.statusCode ?? 502, passed);
-      // Once the other host has received the whole request, it continues even if the pusher disconnects.
+      // Once the other host has received the whole request, that host continues even if the pusher disconnects.
       res.once('close', () => {
         if (!req.complete || ctx.method === 'GET') onward.destroy();
         else answer.resume();

@@ -6,7 +6,10 @@ import { FLUSH, type Packet, PacketReader, packet } from './pkt-lines.js';
 export interface HookRequest {
   updates: RefUpdate[];
   options: string[];
-  /** Path of git's file `shallow`: the commits at which the pushed history ends; '' if the push is not shallow. */
+  /**
+   * Path of git's file `shallow`, which lists the commits at which the pushed history ends; '' if the push is not
+   * shallow.
+   */
   shallowFile: string;
 }
 

@@ -62,7 +62,7 @@ async function queue(
   return previewForBranch(trx, deps, { ...preview, actor, authorize });
 }
 
-/** Returns an id that is greater than those of earlier deployments. */
+/** Returns an id that is greater than the ids of earlier deployments. */
 export function newDeploymentId(): string {
   return uuidv7();
 }

@@ -163,7 +163,7 @@ async function storeBranch(
 interface DeployOptions {
   branch: string;
   noWait: boolean;
-  /** Content of git's file `shallow`: where the pushed history ends; '' if the push is not shallow. */
+  /** Content of git's file `shallow`: the commits at which the pushed history ends; '' if the push is not shallow. */
   shallow: string;
 }
 

@@ -32,15 +32,15 @@ const ENDPOINT = undeclared({
   operation: 'hook.deliver',
 });
 /**
- * Maximum number of deliveries per minute. `hook` counts the authentic ones of one hook. `forged` counts those of one
- * client to one hook. `unknown` counts those of one client to hooks that do not exist.
+ * Maximum number of deliveries per minute: authentic ones for each hook, forged ones for each client at a hook, and
+ * deliveries to unknown hooks for each client.
  */
 const A_MINUTE = { hook: 60, forged: 60, unknown: 60 };
 /** Maximum number of bodies (up to five MiB each) read concurrently, per workspace and in total. */
 const BODIES = { each: 8, all: 40 };
 /** Maximum number of authentic deliveries that are stored concurrently. Each uses a database connection. */
 const STORED = { each: 2, all: 6, waiting: 20 };
-/** Maximum time for a body to arrive, in milliseconds. Git hosts give up after 10 s. */
+/** Maximum time for a body to arrive, in milliseconds. It exceeds the 10 s after which git hosts give up. */
 const BODY_MS = 20_000;
 
 /**

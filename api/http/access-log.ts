@@ -24,7 +24,7 @@ export function accessLog(log: Logger, metrics: Metrics): ApiMiddleware {
       const route = ctx.state.route?.path ?? 'other';
       const status = ctx.res.writableFinished ? ctx.res.statusCode : 499;
       metrics.observeRequest({ method: ctx.method, route, status }, seconds);
-      // Successful reads are mostly polls.
+      // Successful reads are mostly polls, so they are logged only for debugging.
       const level = ctx.method === 'GET' && status < 400 ? 'debug' : 'info';
       if (!log.isLevelEnabled(level)) return;
       const { caller } = ctx.state;

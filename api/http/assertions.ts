@@ -6,7 +6,7 @@ export function found<T>(row: T | undefined): T {
   return row;
 }
 
-/** Returns the answer to a deletion. Throws not_found if there was no such record. */
+/** Returns the answer to a deletion. Throws not_found if the record did not exist. */
 export function deleted(existed: boolean): { deleted: true } {
   if (!existed) throw new AppError('not_found');
   return { deleted: true };

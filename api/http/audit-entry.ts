@@ -44,7 +44,7 @@ interface Target {
   name: string;
 }
 
-/** Returns the record at the end of the path, or else the one in the response: `{ service: { id, name } }`. */
+/** Returns the record at the end of the path, or else the record in the response: `{ service: { id, name } }`. */
 function targetOf(answer: unknown, path: string, lastId: string | null): Target {
   const shown = Object.values(answer ?? {}).find(
     (value): value is Record<string, unknown> => typeof value === 'object' && typeof value?.id === 'string',

@@ -26,7 +26,7 @@ export interface Endpoint {
   operation: string;
   summary: string;
   description: string;
-  /** Error codes that the handler throws. `errorCodesOf` adds those that follow from the other fields. */
+  /** Error codes that the handler throws. `errorCodesOf` adds the codes that follow from the other fields. */
   errors: readonly ErrorCode[];
   status: 200 | 201 | 202;
   query: TObject;

@@ -208,7 +208,7 @@ function writeRequest(
   };
 }
 
-/** The ids of `input` are in lower case, unlike those of the requested path. */
+/** Uses the ids of `input`, which are in lower case, unlike the ids in the requested path. */
 function canonicalPath(ctx: ApiContext): string {
   const { route, input } = ctx.state;
   return route.path.replace(/:(\w+)/g, (_, name) => input.params[name] ?? '');

@@ -25,7 +25,7 @@ export function headers(isEnding: () => boolean): ApiMiddleware {
     ctx.set('X-Content-Type-Options', 'nosniff');
     // Console pages replace this policy. It prevents browsers from rendering any other response as a page.
     ctx.set('Content-Security-Policy', NO_PAGE);
-    // Browsers treat applications on other ports of this host as the same site. They must not embed our responses.
+    // Browsers treat applications on other ports of this host as the same site. These must not embed our responses.
     ctx.set('Cross-Origin-Resource-Policy', 'same-origin');
     if (isEnding()) ctx.set('Connection', 'close');
     return next();

@@ -3,7 +3,9 @@ import { quantile } from '../../shared/metrics/model.js';
 import { busiestServices, type MinuteFigures } from '../resources/metrics/busiest-store.js';
 import { Gauge, type Registry } from './prom-client.js';
 
-/** Label for the sum of the other services. A host name cannot begin with an underscore. */
+/**
+ * Label for the sum of the services without their own label. No service has this host name, because it begins with `_`.
+ */
 const OTHERS = '_others';
 const CLASSES = ['2xx', '3xx', '4xx', '5xx'] as const;
 

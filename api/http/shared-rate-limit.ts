@@ -50,8 +50,8 @@ interface WindowOptions {
 }
 
 /**
- * Limits requests across all API processes, which lease points in advance so that most requests cost no write. All
- * together never exceed the limit. While the database is unavailable, each process counts separately.
+ * Limits requests across all API processes, which lease points in advance so that most requests cost no write.
+ * Together, the processes never exceed the limit. While the database is unavailable, each process counts separately.
  */
 export class SharedWindows {
   readonly #options: Required<WindowOptions>;

@@ -28,7 +28,9 @@ export class Turns {
     this.#places = new FairPlaces({ each: limits.waiting, all: limits.waitingOfAll ?? Number.POSITIVE_INFINITY });
   }
 
-  /** Waits for the request's turn, and returns a function that ends it. Throws rate_limited if too many wait. */
+  /**
+   * Waits for the request's turn, and returns a function that ends it. Throws rate_limited if too many requests wait.
+   */
   async take(key: string): Promise<() => void> {
     const line = this.#lines.get(key) ?? { running: 0, waiting: [] };
     const { each, all } = this.#limits;

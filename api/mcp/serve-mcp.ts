@@ -18,7 +18,7 @@ const ENDPOINT: Endpoint = {
   ...undeclared({ method: 'POST', root: SESSION_ROOT, path: '/mcp', access: 'key or session', operation: 'mcp' }),
   body: Type.Object({}),
 };
-/** Maximum number of messages per key and minute. Those that call a tool also count as API requests. */
+/** Maximum number of messages per key and minute. Messages that call a tool also count as API requests. */
 const A_MINUTE = 300;
 /** Maximum number of messages handled concurrently, per workspace and in total. */
 const PLACES = { each: 8, all: 64 };

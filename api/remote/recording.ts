@@ -54,8 +54,8 @@ export class Recording {
   }
 
   /**
-   * Stores the pending output. If that fails, the next call stores it. A call during another call waits for the same
-   * result.
+   * Stores the pending output. If that fails, the next call stores it. While output is being stored, returns the same
+   * promise.
    */
   flush(): Promise<void> {
     this.#storing ??= this.#flush().finally(() => {

@@ -15,7 +15,10 @@ export async function alerts(cli: Cli): Promise<void> {
   for (const line of table(found.map((alert) => rowOf(alert, names)))) cli.terminal.data(line);
 }
 
-/** Adds an alert rule for the selected service. With `all`, or if none is selected, it applies to every service. */
+/**
+ * Adds an alert rule for the selected service. With `all`, or if no service is selected, the rule applies to every
+ * service.
+ */
 export async function add(
   cli: Cli,
   metric: string,

@@ -20,7 +20,7 @@ export async function deploy(cli: Cli, options: DeployOptions): Promise<void> {
   await followUnlessDetached(cli, service, deployment.id, options);
 }
 
-/** Rolls back to the given deployment, or to the one before the live deployment. */
+/** Rolls back to the given deployment, or else to the deployment before the live one. */
 export async function rollback(cli: Cli, text: string | undefined, options: FollowOptions): Promise<void> {
   const { api, service, path } = await cli.ofService('deploys');
   const source = text === undefined ? await previous(api, service) : await findDeployment(api, service.id, text);

@@ -10,7 +10,7 @@ export async function get(cli: Cli): Promise<void> {
   cli.printData(answer, JSON.stringify(answer, null, 2));
 }
 
-/** Replaces a service's rules with those in a file: a list, or an object with the list in `rules`. */
+/** Replaces a service's rules with the rules in a file: a list, or an object with the list in `rules`. */
 export async function set(cli: Cli, file: string): Promise<void> {
   const rules = await readRules(cli, file);
   const { api, path } = await cli.ofService('rules');

@@ -9,7 +9,7 @@ import { projectsOf } from './projects.js';
 
 const NO_SERVICES = 'The workspace has no services yet. Deploy this folder with rnv up';
 
-/** Prints a line for each service, or only for the one given by --service. */
+/** Prints a line for each service, or only for the service given by --service. */
 export async function status(cli: Cli): Promise<void> {
   const api = await cli.client();
   const one = cli.options.service === undefined ? null : await cli.service();

@@ -8,9 +8,9 @@ import { type CanvasView, readCanvas, replaceLayout } from './store.js';
 const MAX_DETAILS = 20;
 
 /**
- * Replaces the saved layout of a canvas (specification, Canvas rules). `layout.revision` must be the revision that the
- * caller has read, or else this throws canvas_revision_conflict. Also throws not_found, canvas_invalid_node or
- * canvas_too_large.
+ * Replaces the saved layout of a canvas (specification, Canvas rules). Throws not_found if the project or environment
+ * does not exist, canvas_revision_conflict if `layout.revision` is not current, canvas_invalid_node for a position of
+ * an unknown node, and canvas_too_large if the canvas exceeds a limit.
  */
 export async function saveCanvas(trx: Transaction, scope: CanvasScope, layout: CanvasLayout): Promise<CanvasView> {
   await hold(trx, scope);

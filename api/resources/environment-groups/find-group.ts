@@ -4,7 +4,7 @@ import type { ReadRequest, WriteRequest } from '../../http/route.js';
 
 type GroupPath = '/workspaces/:workspaceId/environment-groups/:groupId';
 
-/** Returns the environment group in the path. Throws not_found. */
+/** Returns the environment group in the path. Throws not_found if it does not exist. */
 export async function readGroup({
   db,
   params: { workspaceId, groupId },

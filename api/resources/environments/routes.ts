@@ -15,7 +15,9 @@ import { groupsAcross, referencesInto } from './store.js';
 const COLLECTION = '/workspaces/:workspaceId/projects/:projectId/environments';
 const ONE = '/workspaces/:workspaceId/projects/:projectId/environments/:environmentId';
 
-/** Environments of a project. No route reads a single one: the project's response has them all. */
+/**
+ * Environments of a project. No route reads a single environment, because the project's response contains all of them.
+ */
 export const environmentRoutes = [
   defineRoute('POST', COLLECTION, 'environment.create', {
     summary: 'Create an environment',

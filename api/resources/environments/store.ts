@@ -4,7 +4,10 @@ import type { EnvironmentRow } from '../../../shared/environments/store.js';
 
 const MAX_LISTED = 1000;
 
-/** Locks an environment, so that no service or group is added. To avoid deadlocks, lock it before its project. */
+/**
+ * Locks an environment, so that no service or group can be added to it. To avoid deadlocks, it must be locked before
+ * its project.
+ */
 export async function lockEnvironment(
   trx: Transaction,
   workspaceId: string,

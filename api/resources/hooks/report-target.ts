@@ -54,8 +54,8 @@ export async function setReports(
     not_before: trx.fn.now(),
     failures: 0,
   };
-  // If the repository changed, the old row is deleted with its reports. Their comments in the old repository cannot be
-  // updated in the new one.
+  // If the hook now reports to another repository, its row is deleted first, together with the reports to the old
+  // repository. Their comments cannot be updated in the new repository.
   const other = [address.apiUrl, address.project];
   await trx('forge_targets').where({ id }).whereRaw('(api_url, project) is distinct from (?, ?)', other).delete();
   await trx('forge_targets')

@@ -49,8 +49,8 @@ interface StackRights {
 }
 
 /**
- * Creates an incoming webhook. Only this function returns its secret. Throws capacity_exceeded if the service has too
- * many.
+ * Creates an incoming webhook. Only this function returns its secret. Throws capacity_exceeded if there are too many
+ * hooks.
  */
 export async function createHook(
   trx: Transaction,

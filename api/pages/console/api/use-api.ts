@@ -36,7 +36,7 @@ interface Options<T> {
   enabled?: boolean;
   /** False if the resource changes only by the user's own writes. */
   poll?: boolean;
-  /** Shows the data of the previous parameters until the new data arrives. */
+  /** If true, the data of the previous parameters is shown until the new data arrives. */
   keep?: boolean;
 }
 

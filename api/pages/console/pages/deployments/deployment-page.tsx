@@ -20,7 +20,7 @@ import { StepTimeline } from './step-timeline.js';
 
 const DEPLOYS = '/workspaces/{workspaceId}/services/{serviceId}/deploys';
 const DEPLOYMENT = `${DEPLOYS}/{deploymentId}` as const;
-/** Number of deployments to read. The last five successful ones, which `usualMs` needs, are usually among them. */
+/** Number of deployments to read. The last five successful ones, which `usualMs` uses, are usually among them. */
 const COMPARED = 20;
 
 export function DeploymentPage() {

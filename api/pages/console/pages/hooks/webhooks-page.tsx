@@ -90,7 +90,7 @@ function AddWebhook({ refusal, onMade }: { refusal: string | null; onMade: (secr
     () => post(PATH, { path, body }),
     ({ webhook }) => {
       set({ url: '' });
-      // The other formats are for chat services, which check no signature. The user needs no secret for them.
+      // All formats except JSON are for chat services, which check no signature. The user needs no secret for them.
       if (webhook.format === 'json') onMade(webhook.secret);
       // Removes the response from memory, because it contains the secret.
       add.reset();

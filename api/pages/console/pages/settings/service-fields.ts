@@ -12,7 +12,9 @@ interface Rules {
   applies?: FieldText['applies'];
 }
 
-/** Fields with a common subject. The group's `kinds` and `deploys` apply to each field without its own. */
+/**
+ * Fields with a common subject. The group's `kinds` and `deploys` apply to each field that does not set them itself.
+ */
 interface Group extends Rules {
   title: string;
   fields: { readonly [Name in keyof ServiceConfiguration]?: [label: string, hint: string, rules?: Partial<Rules>] };

@@ -59,7 +59,7 @@ export function driftStatus(drift: number, warnings: number): { tone: Tone; text
   return warnings > 0 ? { tone: 'plain', text: 'No drift seen' } : { tone: 'good', text: 'No drift' };
 }
 
-/** The cause of drift is the last apply if that did not succeed, and otherwise a change by hand. */
+/** The cause of drift is the last apply if it did not succeed, and otherwise a change by hand. */
 export function driftReason(last: Apply | null): string {
   if (last?.status === 'failed' || last?.status === 'cancelled') {
     return 'The last apply did not do everything. An apply of the same document would change this:';
