@@ -12,7 +12,10 @@ import type { ErrorResponse } from './http/schema.js';
 const TIMES = { requestTimeout: 0, headersTimeout: 15_000, connectionsCheckingInterval: 2_000 };
 /** Milliseconds until an incomplete request ends its connection. A slow push may take an hour. */
 const REQUEST_MS = { usual: 60_000, push: 60 * 60_000 };
-/** Milliseconds after which a connection is closed if the client neither sends its body nor reads the response. */
+/**
+ * Milliseconds after which a connection is closed if the client neither sends the request's body nor reads the
+ * response.
+ */
 const STALLED_MS = 60_000;
 /**
  * Maximum numbers of connections: of all clients together, and of one client. Behind a proxy only `total` applies,
@@ -39,7 +42,10 @@ interface ServerOptions {
   upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 
-/** Listens on the port; 0 means any free one. Rejects if the port is in use. `behindProxy`: no limit per client. */
+/**
+ * Listens on the port; 0 means any free one. Rejects if the port is in use. With `behindProxy`, the number of
+ * connections of one client is not limited.
+ */
 export async function startServer(
   app: Koa<ApiState>,
   port: number,

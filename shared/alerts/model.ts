@@ -1,4 +1,3 @@
-/** In the order of the documentation. */
 export const ALERT_METRICS = ['cpu', 'memory', 'errors', 'latency_p99', 'restarts', 'disk', 'certificate'] as const;
 export type AlertMetric = (typeof ALERT_METRICS)[number];
 

@@ -38,7 +38,7 @@ const ENTRY_COLUMNS = [
   ...(['operation', 'path', 'target_id', 'target_name', 'request_id', 'details'] as const),
 ];
 
-/** In the order of `auditValues`. */
+/** The columns of the values that `auditValues` returns, in the same order. */
 export const AUDIT_COLUMNS = ['id', ...ENTRY_COLUMNS].join(', ');
 
 const INSERT = prepare(

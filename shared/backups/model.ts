@@ -12,7 +12,6 @@ export type BackupTrigger = (typeof BACKUP_TRIGGERS)[number];
 
 export const BACKED_UP_KINDS: readonly ServiceKind[] = ['postgres', 'redis', ...VOLUME_KINDS];
 
-/** Each backup needs disk space. */
 export const MAX_MANUAL_BACKUPS = 10;
 
 export interface BackupRow extends LeasedColumns<BackupStatus> {

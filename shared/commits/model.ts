@@ -58,7 +58,10 @@ const MAX_NEW_PREVIEWS = 20;
 export interface BranchNews {
   /** Branches that are new or have a new head commit, at most MAX_NEW_PREVIEWS. Empty at the first poll. */
   news: [branch: string, commit: string][];
-  /** Branches to record: `news`; at the first poll, all other branches than the one that the service deploys. */
+  /**
+   * Branches to record. At the first poll, these are all branches except the one that the service deploys. Later, they
+   * are those in `news`.
+   */
   noted: [branch: string, commit: string][];
   /** Recorded branches that are no longer in the repository. */
   gone: string[];

@@ -223,7 +223,6 @@ export type PolledService = WatchedService & {
   /** True if the branches of the service's repository have been recorded. */
   branches_noted: boolean;
   is_preview: boolean;
-  /** True if the branch was missing at the last poll. */
   branch_missing: boolean;
 };
 

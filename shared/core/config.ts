@@ -159,7 +159,7 @@ function assemble(values: Values, env: Environment) {
     docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },
     baseImages: values.BASE_IMAGES,
     dataImages: { postgres: values.POSTGRES_IMAGE, redis: values.REDIS_IMAGE },
-    // Without containers, BUILDKIT_HOST may be set for another tool, so it is ignored and cannot cause an error.
+    // Except with RUNTIME=swarm, BUILDKIT_HOST may be set for another tool, so it is ignored and cannot cause an error.
     railpack: { buildkitHost: values.RUNTIME === 'swarm' ? values.BUILDKIT_HOST : null, searchPath: values.PATH },
   };
 }

@@ -10,7 +10,7 @@ export const described = <T extends TSchema>(schema: T, description: string) =>
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const MAX_DATE_TIME_LENGTH = 40;
-/** A longer string counts as a mismatch. */
+/** A longer string matches no pattern. */
 export const MAX_PATTERN_TEXT_LENGTH = 4096;
 
 /** Creates a JSON Schema validator with our formats. It does not coerce types or fill in defaults. */

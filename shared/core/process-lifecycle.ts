@@ -38,7 +38,7 @@ export class Lifecycle {
     return this.#reason;
   }
 
-  /** Registers a closer. Set `maxMs` if a tenant's work can delay it, so that time remains for the others. */
+  /** Registers a closer. Set `maxMs` if a tenant's work can delay it, so that time remains for the other closers. */
   onEnd(name: string, close: Closer['close'], maxMs = this.#deadlineMs): void {
     this.#closers.unshift({ name, close, maxMs });
   }

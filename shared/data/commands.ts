@@ -15,7 +15,7 @@ import { type DataServerRow, findDataServer, servicesReferringTo, upsertDataServ
 const PASSWORD_BYTES = 24;
 const GIGABYTE = 1024 ** 3;
 
-/** Generates the names and passwords of a database server. Names can change only while it has no data. */
+/** Generates the names and passwords of a database server. The names can change only while the server has no data. */
 export async function prepareDataServer(
   trx: Transaction,
   keyring: Keyring,
@@ -36,7 +36,7 @@ export async function prepareDataServer(
   });
 }
 
-/** Throws source_invalid if no host can run the database server, conflict if its data does not fit. */
+/** Throws source_invalid if no host can run the database server, and conflict if its data does not fit. */
 export async function assertDataService(
   trx: Transaction,
   { config: { runtime } }: Pick<CommandDeps, 'config'>,

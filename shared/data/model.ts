@@ -94,8 +94,8 @@ export function storageBytes(planId: string): number {
 const OWN_SESSIONS = 5;
 
 /**
- * Returns the PostgreSQL settings for a plan. As arguments, they cannot be overridden by `alter system`. The size of
- * the write-ahead log is limited, because it could otherwise fill the disk.
+ * Returns the PostgreSQL settings for a plan. They are passed as arguments, so `alter system` cannot override them. The
+ * size of the write-ahead log is limited, because it could otherwise fill the disk.
  */
 export function postgresSettings(planId: string): Record<string, string> {
   const { memoryMb, maxConnections, storageGb } = databasePlanOf(planId);
@@ -146,7 +146,7 @@ export interface RedisSettings {
   adminHash: string;
 }
 
-/** Returns redis.conf. In a measurement, the append-only file was at most 3.5 times as large as the data. */
+/** Returns the text of redis.conf. */
 export function redisConfiguration(settings: RedisSettings): string {
   const memory = redisMemoryBytes(settings.planId);
   return [

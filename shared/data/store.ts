@@ -43,7 +43,10 @@ export type NewDataServer = Pick<
   'id' | 'kind' | 'version' | 'database_name' | 'user_name' | 'sealed_password' | 'sealed_admin_password'
 >;
 
-/** Stores a database server. Names and version are replaced only while it has no data; existing passwords are kept. */
+/**
+ * Stores a database server. If it is already stored, only its names and its version are replaced, and only while the
+ * server has no data. The existing passwords are kept.
+ */
 export async function upsertDataServer(trx: Transaction, row: NewDataServer): Promise<void> {
   await trx.raw(
     `insert into data_servers (id, kind, version, database_name, user_name, sealed_password, sealed_admin_password)

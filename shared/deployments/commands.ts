@@ -130,7 +130,10 @@ async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | nu
   }
 }
 
-/** Throws billing_required or capacity_exceeded if the deployment would exceed the workspace's limits. */
+/**
+ * Throws billing_required or capacity_exceeded if the deployment would exceed the workspace's limits. If the workspace
+ * is configured so, cancels the unfinished deployments of the service.
+ */
 async function makeRoom(
   trx: Transaction,
   service: ServiceRow,
@@ -152,8 +155,8 @@ export interface QueueRollbackInput
 /**
  * Queues a deployment that rolls back to an earlier release (specification, Rollback rules). It needs no build minutes,
  * because it reuses the image of the source deployment. Throws conflict if that deployment never went live or its image
- * was deleted; errors of `authorize` if a variable comes from a protected environment; not_found, hosting_disabled,
- * service_archived, idempotency_legacy_conflict, capacity_exceeded, billing_required.
+ * was deleted. Throws the errors of `authorize` if a variable comes from a protected environment. Also throws
+ * not_found, hosting_disabled, service_archived, idempotency_legacy_conflict, capacity_exceeded and billing_required.
  */
 export async function queueRollback(
   trx: Transaction,

@@ -57,7 +57,7 @@ export const TRANSITIONS = {
   prepared: { routeSwitched: 'switched', failed: 'failed', cancelled: 'cancelled' },
   canary: { routeSwitched: 'switched', canaryWithdrawn: 'withdrawn', failed: 'failed', cancelled: 'cancelled' },
   withdrawn: { failed: 'failed', cancelled: 'cancelled' },
-  // Visitors already see the new release.
+  // Visitors already get the new release, so the deployment can no longer fail or be cancelled.
   switched: { edgesConfirmed: 'live' },
   live: {},
   failed: {},

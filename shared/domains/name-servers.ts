@@ -32,7 +32,7 @@ export async function observeDomain(
   return { proof: proofIn(texts, value), ...placeOf(addresses, edgeAddresses) };
 }
 
-/** Returns null if the name servers did not respond. */
+/** Returns the records that the name servers found, or null if they gave no usable answer. */
 async function ask<Record>(question: Promise<Record[]>): Promise<Record[] | null> {
   try {
     return await question;

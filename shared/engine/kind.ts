@@ -24,7 +24,8 @@ export const RECORD_QUEUE: QueueDefinition = {
 };
 
 /**
- * For short work. Few attempts are enough: either a request waits for the result, or a later request repeats the work.
+ * The queue for short work. Few attempts are enough: either a request waits for the result, or a later request repeats
+ * the work.
  */
 export const SHORT_QUEUE: QueueDefinition = {
   attempts: 3,
@@ -42,7 +43,9 @@ export type States = Readonly<Record<string, Transitions>>;
 
 interface LeaseRules {
   states: States;
-  /** The columns that the engine's statements return. If absent, these return all columns and are not prepared. */
+  /**
+   * The columns that the engine's statements return. If absent, the statements return all columns and are not prepared.
+   */
   columns?: readonly string[];
   /** SQL assignments that a claim makes in addition to the lease. */
   onClaim?: string;

@@ -60,8 +60,8 @@ export interface LinkInput {
 }
 
 /**
- * Links a service to a group; a second link changes nothing. Throws forbidden, invalid_request for a missing service,
- * conflict if the group is restricted to another environment.
+ * Links a service to a group. A second call with the same service changes nothing. Throws forbidden, invalid_request if
+ * the service does not exist, and conflict if the group is restricted to another environment.
  */
 export async function linkService(
   trx: Transaction,
@@ -81,7 +81,7 @@ export async function linkService(
   await insertLink(trx, group.id, service.id, position);
 }
 
-/** Unlinks a service from a group. Throws forbidden; not_found if there is no link. */
+/** Unlinks a service from a group. Throws forbidden, and not_found if there is no such link. */
 export async function unlinkService(trx: Transaction, { group, serviceId, authorize }: LinkInput): Promise<void> {
   const service = await lockServiceView(trx, group.workspace_id, serviceId);
   if (!service) throw new AppError('not_found');

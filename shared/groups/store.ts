@@ -47,7 +47,10 @@ export async function listGroupViews(
   return fetchPage(views(db).where('g.workspace_id', workspaceId), 'g', page);
 }
 
-/** Locks a group and its links until the commit. To avoid deadlocks, lock groups before their services. */
+/**
+ * Locks a group until the commit. No service can be linked to it meanwhile. To avoid deadlocks, lock groups before
+ * their services.
+ */
 export async function lockGroup(trx: Transaction, workspaceId: string, id: string): Promise<void> {
   await trx<EnvironmentGroupRow>('environment_groups')
     .where({ id, workspace_id: workspaceId })
@@ -80,7 +83,9 @@ export async function deleteGroupRow(trx: Transaction, id: string): Promise<void
   await trx<EnvironmentGroupRow>('environment_groups').where({ id }).delete();
 }
 
-/** Links a service to a group; a second link changes nothing. `position` orders links created in one transaction. */
+/**
+ * Links a service to a group; does nothing if it is already linked. `position` orders links created in one transaction.
+ */
 export async function insertLink(
   trx: Transaction,
   groupId: string,

@@ -61,7 +61,9 @@ export interface CreatedKey {
   key: string;
 }
 
-/** Creates a user, and a password if none is given. Throws invalid_request; conflict if the address is taken. */
+/**
+ * Creates a user. Generates a password if none is given. Throws invalid_request, and conflict if the address is taken.
+ */
 export async function createUser(
   db: Db,
   input: { email: string; password?: string | undefined; verified: boolean },
@@ -77,7 +79,7 @@ export async function createUser(
 }
 
 /**
- * Creates a workspace and makes the user with this e-mail address its owner. If there is no such user, creates one
+ * Creates a workspace and makes the user with this e-mail address its owner. If there is no such user, creates a user
  * whose address counts as verified. Throws invalid_request.
  */
 export async function createWorkspace(
@@ -112,7 +114,7 @@ export async function changePlan(trx: Transaction, id: string, plan: PlanId): Pr
   return updateWorkspacePlan(trx, id, plan);
 }
 
-/** Adds a user to a workspace, or changes a member's role. Throws not_found; conflict for the last owner. */
+/** Adds a user to a workspace, or changes a member's role. Throws not_found, and the errors of `setRole`. */
 export async function addMember(
   trx: Transaction,
   input: { workspaceId: string; email: string; role: Role },
@@ -121,7 +123,7 @@ export async function addMember(
   return setRole(trx, input.workspaceId, await userOf(trx, input.email), input.role);
 }
 
-/** Removes a member as `dropMember` does. Throws not_found; conflict for the last owner. */
+/** Removes a member as `dropMember` does. Throws not_found, and the errors of `dropMember`. */
 export async function removeMember(trx: Transaction, input: { workspaceId: string; email: string }): Promise<void> {
   await lockWorkspaceOrThrow(trx, input.workspaceId);
   await dropMember(trx, input.workspaceId, await memberOf(trx, input));
@@ -131,7 +133,7 @@ type Member = Pick<UserRow, 'id' | 'email'>;
 
 /**
  * Gives a user a role, and invalidates the invitations that the user sent. The workspace must be locked. Throws
- * conflict for the last owner.
+ * conflict if the workspace would have no owner.
  */
 export async function setRole(trx: Transaction, workspaceId: string, user: Member, role: Role): Promise<MembershipRow> {
   if (role !== 'owner') await assertNotLastOwner(trx, workspaceId, user);
@@ -140,9 +142,9 @@ export async function setRole(trx: Transaction, workspaceId: string, user: Membe
 }
 
 /**
- * Removes a member, and invalidates the invitations by and to the member. The member's keys answer 403 or 404 from then
- * on, and are revoked if the user becomes a member again (specification, Authentication 2 and 5). The workspace must be
- * locked. Throws conflict for the last owner.
+ * Removes a member, and invalidates the invitations by and to the member. Requests with a key of the member get 403 or
+ * 404 from then on. The keys are revoked if the user becomes a member again (specification, Authentication 2 and 5).
+ * The workspace must be locked. Throws conflict if the workspace would have no owner.
  */
 export async function dropMember(trx: Transaction, workspaceId: string, user: Member): Promise<void> {
   await assertNotLastOwner(trx, workspaceId, user);
@@ -175,7 +177,7 @@ export async function listApiKeys(db: Db, workspaceId: string): Promise<(ApiKeyR
   return listKeys(db, workspaceId);
 }
 
-/** Revokes an API key permanently; a second call changes nothing. Throws not_found. */
+/** Revokes an API key permanently. Revoking it again changes nothing. Throws not_found. */
 export async function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow> {
   const row = await revokeKey(db, id);
   if (!row) throw new AppError('not_found', `There is no key ${id}`);

@@ -9,7 +9,7 @@ export interface InvitationRow {
   workspace_id: string;
   email: string;
   role: Role;
-  /** Null if the invitation was accepted or withdrawn, or has not been mailed yet. */
+  /** Null if the invitation was accepted or withdrawn. */
   token_hash: Buffer | null;
   invited_by: string;
   created_at: Date;
@@ -37,7 +37,10 @@ export function listInvitations(db: Db, workspaceId: string): Promise<Invitation
   );
 }
 
-/** Counts the invitations of the last seven days. Includes accepted and withdrawn ones. */
+/**
+ * Counts the invitations of the last seven days, which is the lifetime of an invitation. Includes accepted and
+ * withdrawn ones.
+ */
 export function countSentInvitations(db: Db, workspaceId: string): Promise<number> {
   return countOf(db, 'select count(*) from invitations where workspace_id = ? and expires_at > now()', [workspaceId]);
 }
@@ -82,7 +85,7 @@ export function lockInvitationOf(trx: Transaction, id: string, email: string): P
   );
 }
 
-/** Invalidates all invitations of an e-mail address to a workspace. Returns how many could have been accepted. */
+/** Invalidates all invitations of an e-mail address to a workspace. Returns how many it invalidated. */
 export function endInvitations(trx: Transaction, workspaceId: string, email: string): Promise<number> {
   return trx('invitations')
     .where({ workspace_id: workspaceId, email })

@@ -24,10 +24,13 @@ export interface LogQuery {
 /** Maximum size of the messages in a response, in bytes. A response contains at least one line, however long. */
 const ANSWER_BYTES = 2 * 1024 * 1024;
 
-/** Lines in ascending order of id (specification, Logs). */
+/** Log lines in ascending order of their ids (specification, Logs), and where the next request continues. */
 export interface LogBatch {
   lines: LogLineRow[];
-  /** True if there are later lines, or if a search ran out of time before it had examined all later lines. */
+  /**
+   * With `after`: true if there are later lines, or if a search ran out of time before it had examined all of them.
+   * Otherwise false.
+   */
   hasMore: boolean;
   /** The value of `after` for the next request. */
   cursor: number;
@@ -35,9 +38,9 @@ export interface LogBatch {
   unsearchedBefore: number | null;
 }
 
-/** Maximum number of lines that one statement of a search examines. */
+/** Maximum number of lines that one SQL statement of a search examines. */
 const LOOKED_AT_ONCE = 25_000;
-/** Time after which a search runs no further statement, in milliseconds. */
+/** Time after which a search starts no further SQL statement, in milliseconds. */
 const SEARCH_MS = 500;
 
 /** Reads log lines in bounded time, even from a very large log: a search stops after half a second. */
@@ -103,7 +106,8 @@ class LogReader {
     const found: LogLineRow[] = [];
     for (let below = before ?? Number.MAX_SAFE_INTEGER; ; ) {
       const step = await this.#reach('desc', below);
-      // If the last line of this step is too old, so are all lines before it, because ids increase with time.
+      // If the last line of this step is too old, the search ends: ids increase with time, so all lines before it are
+      // too old.
       const least = step && !this.#isBefore(step) ? step.id : null;
       const rest = this.#matching()
         .where('id', '<', below)
@@ -162,7 +166,10 @@ class LogReader {
     return row ?? null;
   }
 
-  /** SQL for an id up to which all lines are too old. A read that starts at `after` would visit each of these lines. */
+  /**
+   * Returns SQL for an id that is at least `after`. All lines between `after` and this id are too old. A query that
+   * starts at this id does not have to visit them.
+   */
   #lastTooOld(after: number): Knex.Raw {
     return this.#db.raw(
       `(with recursive halves(low, high) as (
@@ -193,7 +200,7 @@ class LogReader {
     const lines = this.#db<LogLineRow>('log_lines')
       .where('service_id', serviceId)
       .where('logged_at', '>=', this.#since)
-      // Values instead of now(), so that the planner can skip the partitions of other days.
+      // The days are values and not computed from now(), so that the planner can skip the partitions of other days.
       .whereRaw('expires_on = any(cast(? as date[]))', [this.#days]);
     if (deploymentId !== undefined) lines.where('deployment_id', deploymentId);
     if (runId !== undefined) lines.where('run_id', runId);

@@ -72,9 +72,9 @@ function showsPreviews({ row }: WorkspaceAccess): boolean {
 }
 
 /**
- * Returns the branch to which a log is limited: that of the service, or of a preview's base service. The log of a
- * preview then lacks the lines of the preview's own deployments. Returns undefined if the workspace's configuration
- * includes logs of previews, because the log then has lines of all branches.
+ * Returns the branch to which a log is limited: the branch of the service, or for a preview the branch of its base
+ * service. The log of a preview therefore lacks the lines of the preview's own deployments. Returns undefined if the
+ * workspace includes logs of previews, because logs then have lines of all branches.
  */
 async function shownBranch(
   { db, workspace }: Pick<ReadRequest<'/workspaces/:workspaceId'>, 'db' | 'workspace'>,

@@ -12,7 +12,7 @@ export const PullRequestSchema = Strict(
     author: Type.String(),
     branch: Type.String(),
     targetBranch: Type.String(),
-    /** True if the branch is in another repository. Its commits require approval. */
+    /** True if the branch is in another repository, so that its commits require approval. */
     fork: Type.Boolean(),
     commitSha: Type.String(),
     status: oneOf('PullRequestStatus', PULL_STATUSES),

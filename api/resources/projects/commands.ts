@@ -11,7 +11,9 @@ const FIRST_ENVIRONMENT = 'Production';
 
 type ProjectFields = Pick<ProjectRow, 'name' | 'description' | 'color'>;
 
-/** Creates a project with an environment (specification, Projects). Returns its id. Throws capacity_exceeded. */
+/**
+ * Creates a project with an environment (specification, Projects). Returns the project's id. Throws capacity_exceeded.
+ */
 export async function createProject(
   trx: Transaction,
   { workspaceId, name, ...fields }: ProjectFields & { workspaceId: string },
@@ -38,7 +40,7 @@ export async function updateProject(
   if (updated === 0) throw new AppError('not_found');
 }
 
-/** Deletes a project and its environments. Throws not_found; conflict if it still has services or groups. */
+/** Deletes a project and its environments. Throws not_found, and conflict if it still has services or groups. */
 export async function deleteProject(trx: Transaction, { workspaceId, projectId }: ProjectInput): Promise<void> {
   await lockEnvironments(trx, projectId);
   const project = await lockProject(trx, workspaceId, projectId);

@@ -28,9 +28,9 @@ const KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
 const MAX_GIVEN = 20;
 
 /**
- * Queues a run in the live release. Throws hosting_disabled, not_found, service_archived, no_runtime, billing_required;
- * invalid_request if services of this kind have no runs, or if the command is missing; conflict if the service cannot
- * run it now.
+ * Queues a run in the live release. Throws invalid_request if services of this kind have no runs or if the command is
+ * missing. Throws conflict if the service has too many unfinished runs or is being restored. Also throws
+ * billing_required, and the errors of `lockLiveService` and of `authorize`.
  */
 export async function queueRun(
   trx: Transaction,
@@ -91,7 +91,7 @@ function commandLine(command: string | readonly string[]): string {
   throw invalidRequest('/command', `is longer than ${MAX_COMMAND_LENGTH} characters`);
 }
 
-/** Requests the cancellation of a run. Throws not_found; conflict if the run is already finished. */
+/** Requests the cancellation of a run. Throws not_found, and conflict if the run is already finished. */
 export async function requestRunCancel(
   trx: Transaction,
   { serviceId, runId }: { serviceId: string; runId: string },

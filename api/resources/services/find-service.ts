@@ -17,7 +17,9 @@ export async function readService(
   return found(service.deleted_at === null || deleted ? service : undefined);
 }
 
-/** Returns and locks the service in the path. Throws not_found; forbidden if `authorize` refuses its environment. */
+/**
+ * Returns and locks the service in the path. Throws not_found, and forbidden if `authorize` refuses its environment.
+ */
 export async function lockService({
   trx,
   params,

@@ -14,8 +14,8 @@ export const LIVE_SERVICE_ERRORS: readonly ErrorCode[] = [
 ];
 
 /**
- * Locks a service that has a live release. Throws hosting_disabled, not_found, service_archived, no_runtime; conflict
- * if the service is of another kind, is suspended or is being deleted.
+ * Locks a service that has a live release. Throws hosting_disabled, not_found, service_archived and no_runtime. Throws
+ * conflict if the service is of a kind that is not in `kinds`, is suspended or is being deleted.
  */
 export async function lockLiveService(
   trx: Transaction,

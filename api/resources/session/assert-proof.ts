@@ -5,7 +5,10 @@ import { isFreshWithoutPassword } from '../../../shared/identity/session-store.j
 import type { SignedInRequest } from '../../http/route.js';
 import type { EnrolBody } from './schema.js';
 
-/** Checks that the user makes the request, and not a thief of the session. Throws invalid_request, rate_limited. */
+/**
+ * Checks that the request comes from the user and not from a thief of the session. Throws invalid_request,
+ * rate_limited.
+ */
 export async function assertProof({ deps, limits, ctx, caller, body }: SignedInRequest<Static<typeof EnrolBody>>) {
   const { password } = body;
   if (password === undefined) {

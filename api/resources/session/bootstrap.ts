@@ -49,7 +49,10 @@ export async function bootstrapOf(
   };
 }
 
-/** The URL is below PUBLIC_URL: the provider redirects back there, where the sign-in's cookie must be valid. */
+/**
+ * The provider redirects the browser back to PUBLIC_URL. So the sign-in must start there too: it sets a cookie that the
+ * browser sends only to the same host.
+ */
 function presentProvider({ oidc, publicUrl }: ApiDeps['config']): BootstrapPresentation['provider'] {
   return oidc && { name: oidc.name, url: publicUrl + START_PATH };
 }

@@ -74,8 +74,8 @@ interface ShellRequest {
 }
 
 /**
- * Stores a shell session, to be opened with the returned ticket. Throws shell_limit, invalid_request; not_found if
- * there is no such replica; errors of `lockLiveService`; conflict if no replica of the service is running.
+ * Stores a shell session, to be opened with the returned ticket. Throws shell_limit, invalid_request, and the errors of
+ * `lockLiveService` and of `findReachableReplica`.
  */
 export async function prepareShell(
   trx: Transaction,

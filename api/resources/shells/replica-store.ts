@@ -13,8 +13,9 @@ export interface ReachableReplica {
 }
 
 /**
- * Returns the replica or run attempt with this id; without an id, a running replica. Throws not_found if none has the
- * id; conflict if no replica runs, or if the replica runs in a container engine.
+ * Returns the replica or run attempt with the id `wanted`; a running replica if `wanted` is undefined. Throws not_found
+ * if no running replica or run has this id. Throws conflict if no replica runs, or if the replica runs in a container
+ * engine.
  */
 export async function findReachableReplica(
   db: Db,

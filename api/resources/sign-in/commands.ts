@@ -42,7 +42,7 @@ function assertProven({ byPassword }: Pick<Caller, 'byPassword'>, provider: Conf
   if (byPassword) throw conflict(`Sign in with ${provider.name} first: this session would not reach the workspace`);
 }
 
-/** Lets an operator allow password sessions again. Throws not_found; conflict if they are allowed. */
+/** Lets an operator allow password sessions again. Throws not_found, and conflict if they are already allowed. */
 export async function reopenToPasswords(trx: Transaction, workspaceId: string): Promise<void> {
   await lockWorkspaceOrThrow(trx, workspaceId);
   const { passwords } = await findSignInSettings(trx, workspaceId);

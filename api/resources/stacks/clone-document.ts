@@ -10,7 +10,7 @@ export interface ClonedDocument {
   warnings: string[];
 }
 
-/** Returns the document for a clone of an environment. Pure. Throws conflict if names are not unique. */
+/** Returns the document for a clone of an environment. Throws conflict if names are not unique. */
 export function cloneDocument(state: EnvironmentState, wishes: ReadonlyMap<string, StackWish>): ClonedDocument {
   assertNamesUnique(state);
   const services = state.services.map((service) => {
@@ -44,7 +44,9 @@ export function cloneDocument(state: EnvironmentState, wishes: ReadonlyMap<strin
   };
 }
 
-/** Returns true if one stack owns all services, none has volumes, and the stack's services go live together. */
+/**
+ * Returns true if one stack owns all services, no service has volumes, and the services of this stack go live together.
+ */
 function liveTogether({ services }: EnvironmentState, wishes: ReadonlyMap<string, StackWish>): boolean {
   const owners = new Set(services.map(({ owner, volumes }) => (volumes.length > 0 ? null : owner?.stackId)));
   const [only] = owners;
@@ -68,8 +70,9 @@ interface VariablesOwner {
 }
 
 /**
- * Returns the variables of a service or group for the clone. `variables` has a secret in place of each value. A value
- * is restored if the document of the stack that owns the service or group generates it or contains the current value.
+ * Returns the variables of a cloned service or group. In `variables`, secrets stand for the values. If the document of
+ * the stack that owns the original generates a value or contains the current value, copies that document's entry in
+ * place of the secret.
  */
 function variablesOf(
   variables: Record<string, VariableEntry> | undefined,

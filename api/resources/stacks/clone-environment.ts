@@ -31,9 +31,9 @@ export interface CloneRequest extends Pick<ApplyRequest, 'actor' | 'authorize' |
 }
 
 /**
- * Clones an environment by applying its document to the new environment (design, section 9). Throws forbidden;
- * invalid_request for `cloneFrom`; conflict if names are not unique, or if data is to be copied that has no verified
- * backup; errors of `acceptApply`.
+ * Clones an environment by applying its document to the new environment (design, section 9). Throws invalid_request if
+ * `cloneFrom` is not another environment of the workspace. Throws conflict if names are not unique, or if data is to be
+ * copied and has no verified backup. Also throws forbidden, and the errors of `acceptApply`.
  */
 export async function cloneEnvironment(
   trx: Transaction,

@@ -15,7 +15,10 @@ export interface PulledStack {
   warnings: string[];
 }
 
-/** Converts an environment to a document without values of variables. Applying it there changes nothing. */
+/**
+ * Converts an environment to a document without values of variables. Applying the document to this environment changes
+ * nothing.
+ */
 export function pullStack(state: EnvironmentState): PulledStack {
   const warnings: string[] = [];
   const services = namedOnce(state.services, 'services', warnings);

@@ -77,8 +77,8 @@ export const stackRoutes = [
 ];
 
 /**
- * Returns the document to plan, and the values of its secrets: those of the request, or those of the template that the
- * request names, filled in with `values`. Throws invalid_request.
+ * Returns the document to plan, and the values of its secrets. Both come from the request, or from the template that
+ * the request names. The template's placeholders are replaced by `values`. Throws invalid_request.
  */
 async function documentToPlan(
   db: Db,

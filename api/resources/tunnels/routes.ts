@@ -14,8 +14,8 @@ import { findReachableReplica } from '../shells/replica-store.js';
 import { OpeningSchema, presentOpening } from '../shells/schema.js';
 
 /**
- * Stores a tunnel. Throws port_closed if the replica listens on no port; not_found without such a replica; conflict if
- * no replica runs or too many tunnels are in use; errors of `lockLiveService`.
+ * Stores a tunnel. Throws port_closed if the replica listens on no port, and conflict if too many tunnels are in use.
+ * Also throws the errors of `lockLiveService` and of `findReachableReplica`.
  */
 async function prepareTunnel(
   trx: Transaction,

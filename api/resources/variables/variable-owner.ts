@@ -17,8 +17,8 @@ export async function readOwner({
 }
 
 /**
- * Returns and locks the service or group in the path, which owns the variables. Throws not_found; forbidden if
- * `authorize` refuses its environment; conflict for a preview.
+ * Returns and locks the service or group in the path, which owns the variables. Throws not_found, forbidden if
+ * `authorize` refuses its environment, and conflict for a preview.
  */
 export async function lockOwner({
   trx,

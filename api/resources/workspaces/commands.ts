@@ -15,7 +15,10 @@ export interface UpdateWorkspaceInput {
   mayConsent: boolean;
 }
 
-/** Changes a workspace's settings. Throws not_found; forbidden if they consent to payment without `mayConsent`. */
+/**
+ * Changes a workspace's settings. Throws not_found, and forbidden if the changes consent to payment and `mayConsent` is
+ * false.
+ */
 export async function updateWorkspace(
   trx: Transaction,
   { workspaceId, changes, mayConsent }: UpdateWorkspaceInput,

@@ -102,7 +102,10 @@ function assertPrimary(connection: pg.Client, done: (error: Error | null) => voi
     .catch((error: Error) => void connection.end().then(() => done(error), done));
 }
 
-/** Returns the rows of a raw statement. Write `cast(:name as type)`, because knex reads `:name:` as an identifier. */
+/**
+ * Returns the rows of a raw statement. Write `cast(:name as type)` and not `:name::type`, in which knex would read
+ * `:name:` as an identifier.
+ */
 export async function rowsOf<T>(
   db: Db,
   sql: string,
@@ -114,7 +117,10 @@ export async function rowsOf<T>(
 
 const MAX_REASON_LENGTH = 200;
 
-/** Errors that a statement's data causes: invalid values, constraints, size limits. */
+/**
+ * Classes of PostgreSQL error codes for errors that a statement's data causes: invalid values, constraints, size
+ * limits.
+ */
 const REFUSALS = ['21', '22', '23', '54'];
 
 /** Returns true if the database refused a statement because of its data. A retry would fail again. */
@@ -140,7 +146,10 @@ export function isTimeout(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === QUERY_CANCELED;
 }
 
-/** Beginnings of error codes: the server lost the connection, starts, stops, has no free connection, is a standby. */
+/**
+ * Beginnings of PostgreSQL error codes which mean that the server lost the connection, is starting or stopping, has no
+ * free connection, or is a standby.
+ */
 const AWAY = ['08', '57P01', '57P02', CANNOT_CONNECT_NOW, '53300', '25006'];
 const AWAY_SYSTEM = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT'];
 /** Errors of pg and knex for lost or failed connections have no code, only these messages. */

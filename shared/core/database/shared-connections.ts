@@ -59,7 +59,8 @@ export class SharedConnections {
     this.#close(lane);
     lane.connection.then(
       async (connection) => {
-        // A lost connection emits `error` before `end`, and until `end` the pool would reuse it.
+        // A lost connection emits `error` first and `end` later. In between, the pool would hand the connection out
+        // again.
         if (lane.hasFailed) await connection.end();
         await this.#pool.releaseConnection(connection);
       },

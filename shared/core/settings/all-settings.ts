@@ -3,7 +3,7 @@ import { EDGE_SETTINGS } from './edge-settings.js';
 import { HOSTING_SETTINGS } from './hosting-settings.js';
 import { STORAGE_SETTINGS } from './storage-settings.js';
 
-/** In the order of the documentation. */
+/** All settings, in the order in which the documentation lists them. */
 export const SETTINGS = { ...API_SETTINGS, ...EDGE_SETTINGS, ...STORAGE_SETTINGS, ...HOSTING_SETTINGS };
 
 export type SettingName = keyof typeof SETTINGS;

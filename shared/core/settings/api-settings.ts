@@ -23,7 +23,8 @@ const TOKEN = {
   problem: 'must have at least 16 visible ASCII characters',
 };
 /**
- * An attacker who changes the provider's answers can sign in as any user, so plain HTTP is accepted only for localhost.
+ * An attacker who changes the responses of the OpenID Connect provider can sign in as any user. So plain HTTP is
+ * accepted only for localhost.
  */
 const ISSUER = {
   valid: (text: string) =>

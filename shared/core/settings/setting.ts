@@ -64,7 +64,7 @@ export function text(fallback: string, rule?: Rule): Kind<string> {
   return { fallback, secret: false, parse: (given, report) => parseText(given, report, rule) };
 }
 
-/** Accepts any string that satisfies the rule; null if the variable is absent or empty. */
+/** Accepts any string that satisfies the rule. If the variable is absent or empty, its value is null. */
 export function optional(rule?: Rule): Kind<string | null> {
   return {
     fallback: '',

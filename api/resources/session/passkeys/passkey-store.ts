@@ -25,7 +25,7 @@ export function listPasskeys(db: Db, userId: string): Promise<PasskeyRow[]> {
   return db<PasskeyRow>('passkeys').where({ user_id: userId }).orderBy('id');
 }
 
-/** Stores a passkey. Throws capacity_exceeded; conflict if it is already registered. */
+/** Stores a passkey. Throws capacity_exceeded, and conflict if the passkey is already registered. */
 export async function insertPasskey(
   trx: Transaction,
   passkey: Pick<PasskeyRow, 'user_id' | 'name' | 'credential_id' | 'public_key' | 'counter'>,
@@ -55,7 +55,10 @@ export async function findPasskey(
   return passkey && user ? { passkey, user } : null;
 }
 
-/** Returns false if the passkey's counter did not rise: it may be a copy. Passkeys without a counter send 0. */
+/**
+ * Records the use of a passkey. Returns false if the passkey's counter did not rise, because the passkey may then be a
+ * copy. Passkeys without a counter always send 0.
+ */
 export async function recordPasskeyUse(db: Db, { id, counter }: Pick<PasskeyRow, 'id' | 'counter'>): Promise<boolean> {
   const used = `update passkeys set counter = :counter, used_at = now()
     where id = :id and (counter < :counter or (counter = 0 and :counter = 0))`;

@@ -16,8 +16,8 @@ type OptionsRequest = SessionRequest<Static<typeof PasskeyOptionsBody>>;
 
 /**
  * Returns the WebAuthn options with which a browser asks for a passkey. If the body contains a password or a sign-in
- * link's token, it identifies a user, and the passkey must be one of this user's. Throws the errors of a sign-in;
- * conflict if this user has no passkey.
+ * link's token, it identifies a user, and the passkey must be one of this user's. Throws conflict if this user has no
+ * passkey, and the errors of a sign-in.
  */
 export async function passkeyOptions(request: OptionsRequest): Promise<Record<string, unknown>> {
   const { deps, ctx, body } = request;

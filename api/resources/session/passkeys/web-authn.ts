@@ -6,7 +6,7 @@ import { Challenges, useChallenge } from './challenges.js';
 import { type PasskeyRow, recordPasskeyUse } from './passkey-store.js';
 import type { PasskeyProof } from './schema.js';
 
-/** Loads the package when passkeys are first used. It takes memory that few installations need. */
+/** Loads the package when a passkey is first used, because it takes memory and few installations use passkeys. */
 const library = () => import('@simplewebauthn/server');
 
 /** Returns the site to which passkeys are bound. Browsers allow passkeys only on https sites and on localhost. */
@@ -39,7 +39,10 @@ export async function registrationOptions(
   return { ...options };
 }
 
-/** What a passkey's signature is for: a sign-in on its own (subject '') or the second step of one. */
+/**
+ * What a passkey's signature is for: a sign-in with only the passkey (`subject` is ''), or the second step of a
+ * sign-in.
+ */
 export interface Purpose {
   subject: string;
   /** True if the device has to ask for a PIN or a fingerprint, because the passkey is the only proof. */

@@ -12,8 +12,9 @@ import { domainOf, type ProviderPerson, roleOf } from './person.js';
 import { SignInFailure } from './sign-in-failure.js';
 
 /**
- * Returns the local user of a person who signed in with the provider. Links the user with the verified address, or
- * creates one if a workspace admits or has invited the person. Updates memberships. Throws SignInFailure.
+ * Returns the local user of a person who signed in with the provider. At the first sign-in, links the provider to the
+ * user who has the person's verified address. If there is no such user, creates a user if a workspace admits or has
+ * invited the person. Updates memberships. Throws SignInFailure.
  */
 export async function admit(trx: Transaction, person: ProviderPerson, requestId: string): Promise<UserRow> {
   // Two concurrent first sign-ins of one person must not create two users.

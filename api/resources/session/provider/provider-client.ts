@@ -72,7 +72,7 @@ export class ProviderClient {
 
   /**
    * Returns the URL of the provider's page for signing out; null if the provider has none or does not respond.
-   * `idToken` is '' if the sign-in's token was not stored.
+   * `idToken` is '' if the ID token of the sign-in was not stored.
    */
   async signOutUrl(idToken: string): Promise<string | null> {
     const client = await load();

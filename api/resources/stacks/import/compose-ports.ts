@@ -38,7 +38,7 @@ export function kindOf(
   const isPlain = (each: number) => !NOT_HTTP.has(each) && !TLS.has(each);
   const port = published.find(isPlain) ?? published.find((each) => !NOT_HTTP.has(each)) ?? published[0];
   const isWeb = port !== undefined && !NOT_HTTP.has(port);
-  // Ports that visitors lose. The edge serves the web port, and replaces a TLS port beside the web port.
+  // Visitors can no longer reach these ports: all except the web port, and a TLS port beside it that the edge replaces.
   const closed = ports.filter((each) => !(isWeb && (each.port === port || (TLS.has(each.port) && isPlain(port)))));
   for (const each of new Map(closed.map((one) => [one.port, one])).values()) {
     if (each.isLocal || DEBUGGERS.has(each.port)) continue;
@@ -63,7 +63,9 @@ function containerPort(port: unknown, env: Readonly<Record<string, string>>): { 
   return number === undefined || kind !== 'tcp' ? [] : [{ port: Number(number), isLocal }];
 }
 
-/** Returns the path of a health check that sends an HTTP request. */
+/**
+ * Returns the path that a health check requests by HTTP. Reports any other health check, except of a private service.
+ */
 export function healthOf(
   at: string,
   { healthcheck }: Loose,

@@ -14,7 +14,10 @@ export function needsDocker({ volumes }: Loose): boolean {
   return [volumes].flat().some((mount) => /docker\.sock/.test(textOf(mount) || textOf(looseOf(mount).source)));
 }
 
-/** Converts mounts to volumes, or to copies of repository files in the image. `shared`: sources of earlier volumes. */
+/**
+ * Converts mounts to volumes, or to copies of repository files in the image. `shared` has the sources of earlier
+ * volumes.
+ */
 export function volumesOf(
   at: string,
   service: Loose,
@@ -57,7 +60,8 @@ export function volumesOf(
       lose(path, ` is a sixth volume, and ${MAX_VOLUMES} are possible: keep the data of two in one`);
     else {
       const what = ` is the folder ${source} of the host: it becomes a volume, which is empty`;
-      // The new volume is empty. For a folder of data, a note says so. Another folder may have files of the repository.
+      // The new volume is empty. For a folder that is only for data, a note is enough. Any other folder may have files
+      // in the repository that must be copied into the volume.
       if (type === 'bind' && (/^[/~]/.test(source) || DATA.test(source)))
         lost(`${at}.volumes`, `${path}${what}`, 'note');
       else if (type === 'bind') lose(path, `${what}: copy into it what the repository has there`);

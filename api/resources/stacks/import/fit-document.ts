@@ -11,8 +11,8 @@ const EMPTY: EnvironmentState = { defaultRegion: 'auto', services: [], groups: [
 const MAX_PASSES = 50;
 
 /**
- * Removes and reports everything that makes a document invalid, so that importers need not check it. Dangling
- * references become secrets. Throws invalid_request if the document is still invalid.
+ * Removes and reports everything that makes a document invalid. So importers need not check their documents. References
+ * to missing values become secrets. Throws invalid_request if the document is still invalid.
  */
 export function fitDocument(document: StackDocument, lost: Lost): StackDocument {
   const fitted = structuredClone(document);
@@ -38,7 +38,7 @@ function placeOf(path: string): string[] {
   return keys[2] === 'volumes' ? keys.slice(0, 4) : keys;
 }
 
-/** Removes the value at a path, or its nearest existing ancestor. A reference becomes a secret. */
+/** Removes the value at a path, or its nearest existing ancestor. A reference is replaced by a secret. */
 function mend(document: object, path: readonly string[]): void {
   let parent: unknown = document;
   const parents = path.map((part) => {

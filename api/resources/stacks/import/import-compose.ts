@@ -40,7 +40,7 @@ const REASONS: Readonly<Record<string, string>> = {
   user: 'the platform chooses the user of a service',
 };
 
-/** Converts a docker-compose.yml to a document. Pure. */
+/** Converts a docker-compose.yml to a document. */
 export function importCompose(value: unknown, { repository, folder, files }: ImportContext, lost: Lost): StackDocument {
   const file = looseOf(value);
   const env = readEnvLines(files['.env'] ?? '');
@@ -150,8 +150,9 @@ function scriptsOf({ volumes }: Loose): string[] {
 }
 
 /**
- * Returns job → the services whose pre-deploy command the job becomes. A job is a service for whose end others wait.
- * The job becomes the command of those that use its image; there may be none.
+ * Returns each job with the services whose pre-deploy command it becomes. A job is a service for whose end other
+ * services wait. It becomes the pre-deploy command of those waiting services that use its image. If none does, the list
+ * is empty.
  */
 function jobsOf(all: readonly Named[]): Map<string, string[]> {
   const jobs = new Map<string, string[]>();
@@ -186,7 +187,7 @@ function preDeployOf(
   return { preDeployCommand: startCommand ?? shellWords(startArguments) };
 }
 
-/** Returns service → the port that variables name for it, such as 3000 in `http://api:3000/path`. */
+/** Returns the port of each service that variables name, such as 3000 for `api` in `http://api:3000/path`. */
 function portsOf(services: readonly Applied[], hosts: ReadonlyMap<string, string>): Map<string, number> {
   const found = new Map<string, number>();
   for (const { variables } of services) {

@@ -31,7 +31,7 @@ const MAX_LINES = 1000;
 /** The TOML parser, loaded when the first TOML file is read. */
 const toml = lazily(() => createRequire(import.meta.url)('smol-toml') as typeof Toml);
 
-/** Converts a file to a valid document. Throws payload_too_large, and invalid_request with the line. */
+/** Converts a file to a valid document. Throws payload_too_large, and invalid_request with the line of the mistake. */
 export function importFile(format: ImportFormat, text: string, context: ImportContext): Imported {
   if (Buffer.byteLength(text) > MAX_DOCUMENT_BYTES) {
     throw new AppError('payload_too_large', `The file has more than ${MAX_DOCUMENT_BYTES} bytes`);
@@ -85,7 +85,7 @@ function refusal(faults: readonly YamlFault[]): AppError {
 
 /**
  * Converts a file of another format to the text of a document. Returns the text of a `ranvier` file unchanged. Throws
- * invalid_request, payload_too_large.
+ * invalid_request and payload_too_large.
  */
 export function nativeDocument(
   text: string,

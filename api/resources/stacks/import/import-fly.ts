@@ -37,7 +37,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Process name of an application that defines no processes. */
 const ONLY = 'app';
 
-/** Converts a fly.toml to a document. Pure. */
+/** Converts a fly.toml to a document. */
 export function importFly(value: unknown, context: ImportContext, lost: Lost): StackDocument {
   const file = looseOf(value);
   loseKeys('', file, READ, REASONS, lost);
@@ -128,7 +128,7 @@ function sourceOf(build: Loose, context: ImportContext, lost: Lost): Record<stri
 
 function volumesOf(process: string, { mounts }: Loose, lost: Lost): Volumes {
   const volumes: Volumes = {};
-  // One more than a service may have, so that the import reports that there are too many.
+  // Reads one volume more than a service may have, so that the import reports that there are too many.
   const read = entriesOf(mounts, process).slice(0, MAX_VOLUMES + 1);
   for (const { source, destination, initial_size: initial, size_gb: size } of read) {
     const gigabytes = typeof size === 'number' ? size : Math.ceil(megabytesOf(initial) / 1024);

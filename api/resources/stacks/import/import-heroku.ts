@@ -38,7 +38,7 @@ export function splitProcfile(text: string): { json: string; procfile: string } 
   return start < 0 ? { json: text, procfile: '' } : { json: text.slice(0, start), procfile: text.slice(start) };
 }
 
-/** Converts an app.json to a document. `files` contains the text of the Procfile. Pure. */
+/** Converts an app.json to a document. `files` contains the text of the Procfile. */
 export function importHeroku(value: unknown, { repository, folder, files }: ImportContext, lost: Lost): StackDocument {
   const file = looseOf(value);
   loseKeys('', file, READ, REASONS, lost);

@@ -33,7 +33,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /** The port at which kamal-proxy connects to an application. */
 const PORT = 80;
 
-/** Converts a Kamal deploy.yml to a document, by way of an equivalent Compose file. Pure. */
+/** Converts a Kamal deploy.yml to a document, by way of an equivalent Compose file. */
 export function importKamal(value: unknown, context: ImportContext, lost: Lost): StackDocument {
   const file = looseOf(value);
   loseKeys('', file, READ, REASONS, lost);

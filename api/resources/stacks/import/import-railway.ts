@@ -20,7 +20,7 @@ const REASONS: Readonly<Record<string, string>> = {
   limitOverride: 'choose a plan, which says processor and memory',
 };
 
-/** Converts a railway.json or railway.toml to a document with one service. Pure. */
+/** Converts a railway.json or railway.toml to a document with one service. */
 export function importRailway(value: unknown, context: ImportContext, lost: Lost): StackDocument {
   const file = looseOf(value);
   const [build, deploy] = [looseOf(file.build), looseOf(file.deploy)];

@@ -16,7 +16,7 @@ import { planNamed } from './service-parts.js';
 
 const REDIS: ReadonlySet<string> = new Set(['redis', 'keyvalue']);
 
-/** Converts a render.yaml to a document. Pure. */
+/** Converts a render.yaml to a document. */
 export function importRender(value: unknown, context: ImportContext, lost: Lost): StackDocument {
   const file = looseOf(value);
   const parts = resourcesOf(file, lost);

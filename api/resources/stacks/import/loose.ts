@@ -5,7 +5,7 @@ export interface ImportContext {
   repository: string;
   /** The folder of the imported file in the repository; '' for the root. */
   folder: string;
-  /** Contents of files that the imported file refers to, such as `.env`, by the path used there. */
+  /** Path → text of each file to which the imported file refers, such as `.env`. */
   files: Readonly<Record<string, string>>;
 }
 
@@ -20,7 +20,7 @@ export interface Imported {
 /** Called for each part of a file that a document cannot express. `note` marks a difference without an effect. */
 export type Lost = (place: string, reason: string, kind?: 'note') => void;
 
-/** Converts a parsed file to a document. Pure. `fitDocument` removes values of wrong types afterwards. */
+/** Converts a parsed file to a document. `fitDocument` removes values of wrong types afterwards. */
 export type Importer = (value: unknown, context: ImportContext, lost: Lost) => StackDocument;
 
 /** An untrusted value that a user wrote. Importers must tolerate any type in it. */

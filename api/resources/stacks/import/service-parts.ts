@@ -16,7 +16,10 @@ interface Needs {
   cpu?: number;
 }
 
-/** Returns the smallest plan that fits; {} if that is the default plan, or if none fits. Reports what no plan has. */
+/**
+ * Returns the smallest plan that fits; {} if that is the default plan, or if no plan fits. If no plan has enough CPU,
+ * the plan fits only the volumes and the memory. Reports what the plan lacks.
+ */
 export function planFor(at: string, { volumes = {}, memoryMb = 0, cpu = 0 }: Needs, lost: Lost): { plan?: string } {
   const storage = Object.values(volumes).reduce((total, { sizeGb }) => total + sizeGb, 0);
   const [smallest] = PLANS;
@@ -64,7 +67,9 @@ export interface Process {
   entry: Record<string, unknown>;
 }
 
-/** Builds an application's document. Variables of several processes become a group that all of them have. */
+/**
+ * Builds an application's document. If there are several processes, the variables become a group that all of them use.
+ */
 export function processDocument(
   name: string,
   processes: readonly Process[],

@@ -9,11 +9,11 @@ export interface ServiceReleases {
   lifecycle: LifecycleStatus;
   hasVolumes: boolean;
   isLive: boolean;
-  /** The deployment that was live after the earlier apply; null if none was. */
+  /** The deployment that was live after the apply to which the stack is rolled back; null if none was. */
   thenId: string | null;
-  /** True if the current live release has the same image and variables as the one after the earlier apply. */
+  /** True if the current live release has the same image and variables as the deployment `thenId`. */
   isSame: boolean;
-  /** True if the image of the earlier release is still kept. */
+  /** True if the image of the deployment `thenId` is still kept. */
   imageKept: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface RollbackPlan {
   problems: string[];
 }
 
-/** Plans the rollback of a stack's services to the releases of an earlier apply. Pure. */
+/** Plans the rollback of a stack's services to the releases of an earlier apply. */
 export function planRollback(services: readonly ServiceReleases[]): RollbackPlan {
   const plan: RollbackPlan = { steps: [], warnings: [], problems: [] };
   for (const service of services) {
