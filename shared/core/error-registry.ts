@@ -76,7 +76,7 @@ export class AppError extends Error {
   }
 }
 
-/** Creates a `conflict` error. The message says what to do first. */
+/** Creates a `conflict` error. The message says what the caller must do before the operation is possible. */
 export function conflict(message: string): AppError {
   return new AppError('conflict', message);
 }

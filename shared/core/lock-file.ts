@@ -10,8 +10,8 @@ const RETRY_MS = 5;
 
 /**
  * Takes a lock by linking the file `own` to `path`. Returns the holder if a running process has the lock.
- * `livingHolder` reads the holder from the lock's text, and returns null if it has exited or the text is unreadable,
- * for example because the disk was full. The text of `own` must differ from that of every other holder.
+ * `livingHolder` reads the holder from the lock's text. It returns null if the holder has exited, or if the text is
+ * unreadable, for example because the disk was full. The text of `own` must differ from that of every other holder.
  */
 export async function tryLockFile<H>(
   path: string,

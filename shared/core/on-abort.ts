@@ -1,4 +1,6 @@
-/** Calls `listener` when the signal aborts, at once if it has aborted. Returns a function that removes `listener`. */
+/**
+ * Calls `listener` when the signal aborts, or at once if it already has. Returns a function that removes `listener`.
+ */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   if (signal.aborted) {
     listener();

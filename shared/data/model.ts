@@ -185,7 +185,9 @@ const READ_ONLY_SHARE = 0.9;
 /** A restriction ends below this share of the threshold at which it began, so that it does not start again at once. */
 const LIFT_SHARE = 0.97;
 
-/** Decides how the storage limit is enforced. A restriction in `before` ends only below `LIFT_SHARE`. */
+/**
+ * Decides how the storage limit is enforced. A restriction in `before` ends only below `LIFT_SHARE` of its threshold.
+ */
 export function storageState(usedBytes: number, boundBytes: number, before: StorageState): StorageState {
   const closedAt = boundBytes * (before === 'closed' ? LIFT_SHARE : 1);
   const readOnlyAt = boundBytes * READ_ONLY_SHARE * (before === 'open' ? 1 : LIFT_SHARE);

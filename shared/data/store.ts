@@ -58,7 +58,7 @@ export async function upsertDataServer(trx: Transaction, row: NewDataServer): Pr
   );
 }
 
-/** Returns the host that has the database's volume. Assigns the volume to `hostId` if it has no data yet. */
+/** Returns the host that has the database's volume. Assigns the volume to `hostId` if the volume has no data yet. */
 export async function settleHost(db: Db, serviceId: string, hostId: string): Promise<string> {
   const settled = await oneValue<string>(
     db,
@@ -72,7 +72,10 @@ export async function settleHost(db: Db, serviceId: string, hostId: string): Pro
   return settled;
 }
 
-/** Records the swarm node with the database's volume, and marks the volume as initialized. Does so only once. */
+/**
+ * Records the swarm node with the database's volume, and marks the volume as initialized. Changes nothing if the volume
+ * is already initialized.
+ */
 export async function recordNode(
   db: Db,
   serviceId: string,
@@ -126,7 +129,10 @@ export async function recordInitialized(db: Db, serviceId: string): Promise<void
   );
 }
 
-/** Records the size of the data. Returns true if this call changed the state, so that only one worker logs it. */
+/**
+ * Records the size of the data and the storage state. Returns true if this call changed the storage state, so that only
+ * one worker logs the change.
+ */
 export async function recordUsage(db: Db, serviceId: string, usedBytes: number, state: StorageState): Promise<boolean> {
   const before = await oneValue<StorageState>(
     db,

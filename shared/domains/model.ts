@@ -24,7 +24,10 @@ export interface DomainRow {
 }
 
 const PROOF_LABEL = '_ranvier';
-/** The DNS limit, minus the label of the TXT record that proves the ownership. */
+/**
+ * DNS names have at most 253 characters. The name of the TXT record that proves the ownership is `PROOF_LABEL`, a dot
+ * and the host name.
+ */
 const MAX_HOSTNAME_LENGTH = 253 - PROOF_LABEL.length - 1;
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 const UNSERVED = ['localhost', 'local', 'internal', 'invalid', 'onion', 'arpa'];

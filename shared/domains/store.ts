@@ -63,7 +63,7 @@ export async function recordVerdict(trx: Transaction, before: DomainRow, verdict
   return row;
 }
 
-/** Returns another domain whose redirect would form a chain with a redirect to `target`; null if there is none. */
+/** Returns a domain whose redirect forms a chain with a redirect to `target`; null if there is none. */
 export function redirectBeside(trx: Transaction, domain: DomainRow, target: string): Promise<string | null> {
   return oneValue<string>(
     trx,

@@ -153,8 +153,8 @@ export interface ClaimRules {
 }
 
 /**
- * Claims a record for a worker. Returns null if the record has finished, waits for admission, or must wait for another
- * record of its workspace.
+ * Claims a record for a worker. Returns null if the record has finished, waits for admission, does not meet the
+ * condition `only`, or must wait for another record of its workspace.
  */
 export async function claim<Row extends WorkRow>(
   db: Db,

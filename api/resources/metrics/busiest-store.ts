@@ -1,7 +1,7 @@
 import { type Db, rowsOf } from '../../../shared/core/database/database-client.js';
 import { FINEST, type MetricRow } from '../../../shared/metrics/model.js';
 
-/** Metrics of one minute, of one service or summed over several. */
+/** Metrics of one minute: either of one service, or the sum of several services. */
 export interface MinuteFigures extends Omit<MetricRow, 'at' | 'latency'> {
   /** The slug of the service; null for the sum of the services that are not listed. */
   slug: string | null;

@@ -8,9 +8,8 @@ import { LASTING_CONNECTION } from './database-client.js';
 const ROUNDS = 3;
 
 /**
- * Throws if `url` leads through a pooler that gives each transaction another session of PostgreSQL.
- * PgBouncer does so with `pool_mode = transaction`. Two processes could then hold the same lock, and notifications
- * would not arrive.
+ * Throws if `url` leads through a pooler that gives a client another session for each transaction. PgBouncer does so
+ * with `pool_mode = transaction`. Two processes could then hold the same lock, and notifications would not arrive.
  */
 export async function assertSessions(url: string): Promise<void> {
   const options = { connectionString: url, application_name: 'ranvier-start', ...LASTING_CONNECTION };

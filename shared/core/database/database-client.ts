@@ -16,7 +16,8 @@ const CANNOT_CONNECT_NOW = '57P03';
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /**
- * Without these options, a failed machine goes unnoticed: for minutes while connecting, for two hours while waiting.
+ * Without these options, the failure of the server's machine goes unnoticed: for minutes while a client connects, and
+ * for two hours while it waits for a response.
  */
 export const LASTING_CONNECTION = {
   keepAlive: true,

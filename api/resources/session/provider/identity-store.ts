@@ -51,7 +51,7 @@ export async function admitMember(trx: Transaction, member: SignInMember): Promi
     { ...member },
   );
   if (admitted === 0) return false;
-  // The keys of an earlier membership do not become valid again.
+  // The keys of an earlier membership must not become valid again.
   await revokeKeysOfMember(trx, member.workspaceId, member.userId);
   await trx.raw('insert into sign_in_admissions (workspace_id, user_id) values (:workspaceId, :userId)', { ...member });
   return true;

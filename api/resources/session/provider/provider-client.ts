@@ -89,7 +89,7 @@ export class ProviderClient {
     }
   }
 
-  /** Returns a configuration without cached keys, so that a key that has just changed is accepted. */
+  /** Returns a configuration without cached signing keys, so that a key that has just changed is accepted. */
   async #configuration(deadline: AbortSignal): Promise<Configuration> {
     const client = await load();
     const { issuer, clientId, clientSecret } = this.#provider;

@@ -200,7 +200,7 @@ function portsOf(services: readonly Applied[], hosts: ReadonlyMap<string, string
   return found;
 }
 
-/** Returns host name → service, for all host names under which other services connect to a service. */
+/** Returns the service for each host name under which other services connect to it. */
 function hostsOf(services: readonly { name: string; service: Loose }[]): Map<string, string> {
   const aliases = services.flatMap(({ name, service: { container_name: container, hostname, networks } }) => {
     const own = Object.values(looseOf(networks)).flatMap((network) => textsOf(looseOf(network).aliases));

@@ -41,7 +41,7 @@ export function volumeName(text: string, taken: readonly string[]): string {
   const label = labelOf(text.slice(-60));
   const base = label === '' ? 'data' : label;
   const number = taken.length + 1;
-  // A label never has two hyphens in a row, so the last name is always free.
+  // A label never has two hyphens in a row, so the name with two hyphens is always free.
   return [base, `${base}-${number}`].find((name) => !taken.includes(name)) ?? `${base}--${number}`;
 }
 

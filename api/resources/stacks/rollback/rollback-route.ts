@@ -21,8 +21,8 @@ interface RollbackRequest extends Asked {
 }
 
 /**
- * Accepts an apply that rolls all services of a stack back to their releases after an earlier apply. If one release
- * cannot be restored, none is. The caller must have locked the stack. Throws conflict if the earlier apply did not
+ * Accepts an apply that rolls a stack back to its releases after an earlier apply. If one release cannot be restored,
+ * no service is rolled back. The caller must have locked the stack. Throws conflict if the earlier apply did not
  * succeed or a release cannot be restored. Also throws not_found, apply_running and forbidden.
  */
 export async function acceptRollback(
