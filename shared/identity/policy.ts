@@ -11,7 +11,6 @@ export interface Policy {
 
 const READ = { access: 'read', role: 'viewer' } as const satisfies Policy;
 
-/** See the specification, Authentication 6. */
 const WRITE = { access: 'write', role: 'developer', protectedRole: 'admin' } as const satisfies Policy;
 
 /** For operations that change nothing in any environment, so a protected environment does not raise the role. */
@@ -101,7 +100,7 @@ export interface AccessFacts {
   protectedEnvironment?: boolean;
 }
 
-/** Returns why the operation is refused, or null (specification, Authentication 2, 5 and 6). */
+/** Returns why an operation is refused; null if it is allowed (specification, Authentication 2, 5, 6). */
 export function refusal(operation: OperationName, facts: AccessFacts): ErrorCode | null {
   const policy: Policy = POLICIES[operation];
   if (policy.access === 'write') {

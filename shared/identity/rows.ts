@@ -18,9 +18,9 @@ export interface SessionRow {
   user_id: string;
   token_hash: Buffer;
   second_factor: boolean;
-  /** False after a sign-in with the OpenID Connect provider, a link or only a passkey. */
+  /** False if the session was started without a password, for example with a passkey. */
   by_password: boolean;
-  /** The only client that may use a session without TLS, usually an IP address; null with TLS. */
+  /** The only client, usually an IP address, that may use the session; null for a session over TLS. */
   client: string | null;
   /** The client from which the user signed in, usually an IP address. */
   origin: string;

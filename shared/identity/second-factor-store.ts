@@ -7,7 +7,7 @@ export const HAS_SECOND_FACTOR = `(u.totp_confirmed_at is not null
 export interface SecondFactors {
   totp: boolean;
   passkey: boolean;
-  /** True if sign-in asks for one of these factors. */
+  /** True if sign-in asks for a second factor. */
   asked: boolean;
 }
 
@@ -28,7 +28,7 @@ export async function secondFactorsOf(db: Db, userId: string): Promise<SecondFac
   return { totp, passkey, asked: totp || (passkey && required) };
 }
 
-/** Deletes a user's passkeys. Returns how many. */
+/** Deletes a user's passkeys and returns their number. */
 export function deletePasskeys(db: Db, userId: string): Promise<number> {
   return rowCountOf(db, 'delete from passkeys where user_id = ?', [userId]);
 }

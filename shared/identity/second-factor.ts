@@ -35,17 +35,16 @@ export interface Rotated {
   session: SessionRow;
 }
 
-/**
- * Throws invalid_request if this is not the user's password. Takes equally long if there is no such user or the user
- * has no password.
- */
+/** Throws invalid_request if the password is wrong. Takes equally long if the user is unknown or has no password. */
 export async function assertPassword(db: Db, email: string, password: string): Promise<void> {
   const user = await findUserByEmail(db, email);
   if (await verifyPassword(password, user?.password_hash ?? null)) return;
   throw invalidRequest('/password', 'is not the password of this account');
 }
 
-/** Creates a TOTP secret, which takes effect once it is confirmed. Throws conflict if one is confirmed already. */
+/**
+ * Creates a TOTP secret, which takes effect once it is confirmed. Throws conflict if the user has a confirmed secret.
+ */
 export async function enrolSecondFactor(
   trx: Transaction,
   { keyring }: Deps,
@@ -58,7 +57,10 @@ export async function enrolSecondFactor(
   return { secret, uri: totpUri(secret, user.email) };
 }
 
-/** Confirms the authenticator, and ends the user's other sessions. Throws conflict, invalid_request. */
+/**
+ * Confirms the authenticator, and ends the user's other sessions. Throws conflict if no authenticator waits for its
+ * confirmation, and invalid_request if the code is wrong.
+ */
 export async function confirmSecondFactor(
   trx: Transaction,
   deps: Deps,
@@ -72,9 +74,9 @@ export async function confirmSecondFactor(
 }
 
 /**
- * Removes the user's authenticator and backup codes, and ends the user's other sessions. Passkeys are kept: if there is
- * one, the session still counts as verified by a second factor. Throws conflict if there is no authenticator;
- * invalid_request for a wrong code.
+ * Removes the user's authenticator and backup codes, and ends the user's other sessions. Keeps passkeys, and if the
+ * user has a passkey, the session still counts as verified by a second factor. Throws conflict if there is no
+ * authenticator, and invalid_request if the code is wrong.
  */
 export async function removeSecondFactor(
   trx: Transaction,
@@ -89,7 +91,9 @@ export async function removeSecondFactor(
   return rotate(trx, { userId, sessionId }, (await secondFactorsOf(trx, userId)).passkey);
 }
 
-/** Replaces the backup codes. Throws conflict if there is no authenticator; invalid_request for a wrong code. */
+/**
+ * Replaces the backup codes. Throws conflict if there is no authenticator, and invalid_request if the code is wrong.
+ */
 export async function newBackupCodes(
   trx: Transaction,
   deps: Deps,
@@ -102,8 +106,8 @@ export async function newBackupCodes(
 }
 
 /**
- * Removes all second factors of a user who has lost them, and ends the user's sessions. Throws not_found; conflict if
- * the user has no second factor.
+ * Removes all second factors of a user who has lost them, and ends the user's sessions. Throws not_found if there is no
+ * such user, and conflict if the user has no second factor.
  */
 export async function resetSecondFactor(trx: Transaction, text: string): Promise<UserRow> {
   const email = text.trim().toLowerCase();

@@ -15,7 +15,7 @@ export function isKnownClient(db: Db, email: string, client: string): Promise<bo
   );
 }
 
-/** Records that the user signed in from the client. Keeps the user's 20 latest clients. */
+/** Records that the user signed in from the client. Keeps the user's 20 latest clients of the last 90 days. */
 export async function rememberClient(db: Db, userId: string, client: string): Promise<void> {
   await db.raw(
     `insert into known_clients (user_id, client) values (:userId, :client)
@@ -80,8 +80,8 @@ export async function endSurplusSessions(db: Db, userId: string): Promise<void> 
 }
 
 /**
- * Returns the session with this token hash; null if it has expired or was idle for too long. A session without TLS is
- * valid for one client only. Pass null as `client` for a request over TLS.
+ * Returns the session with this token hash; null if it is unknown, expired or was idle for too long. A session that was
+ * started without TLS is valid for one client only. Pass null as `client` for a request over TLS.
  */
 export function findSession(db: Db, tokenHash: Buffer, client: string | null): Promise<SessionWithUser | null> {
   return oneRow<SessionWithUser>(

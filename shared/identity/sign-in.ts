@@ -28,7 +28,7 @@ export interface SignInInput {
   /** The client from which the user signs in, usually an IP address. */
   client: string;
   userAgent?: string;
-  /** True without TLS: only this client may use the session. */
+  /** True if the request came without TLS. Then only `client` may use the session. */
   bound: boolean;
   /** Counts an attempt to enter a one-time code. The returned function resets the count. Throws rate_limited. */
   countCode: (userId: string) => Promise<() => Promise<void>>;
@@ -67,8 +67,8 @@ export async function provenUser(
 }
 
 /**
- * Starts a session with a password. Throws unauthenticated; mfa_required if only the second factor is missing; errors
- * of `countCode` and `verify`.
+ * Starts a session with a password. Throws unauthenticated, mfa_required if only the second factor is missing, and
+ * errors of `countCode` and `verify`.
  */
 export async function signIn(db: Db, deps: Deps, input: SignInInput & PasswordProof): Promise<SignedIn> {
   const user = await provenUser(db, input);
@@ -78,7 +78,7 @@ export async function signIn(db: Db, deps: Deps, input: SignInInput & PasswordPr
   return signedIn;
 }
 
-/** Starts a session for a user who has just proven their identity. Throws like `signIn`. */
+/** Starts a session for a user who has just proven their identity. Throws unauthenticated or mfa_required. */
 export function beginSession(db: Db, deps: Deps, user: UserRow, input: SignInInput & Proof): Promise<SignedIn> {
   return db.transaction((trx) => startSession(trx, deps, user, input));
 }
@@ -94,11 +94,11 @@ export async function createSignInLink(db: Db, email: string): Promise<string> {
 
 /**
  * Starts a session with a one-time link and deletes the link. A wrong one-time code leaves the link valid. Throws
- * unauthenticated; mfa_required if only the one-time code is missing; errors of `countCode`.
+ * unauthenticated, mfa_required if only the one-time code is missing, and errors of `countCode`.
  */
 export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { token: string }): Promise<SignedIn> {
   const tokenHash = hashToken(input.token);
-  // Counted before the transaction, because counting uses another database connection.
+  // The attempt is counted before the transaction, because counting uses another database connection.
   const guesser = input.otp === undefined ? undefined : await findSignInLink(db, tokenHash);
   const counted = guesser && (await input.countCode(guesser.id));
   const signedIn = await db.transaction(async (trx) => {
@@ -115,8 +115,8 @@ export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { 
 }
 
 /**
- * Locks the user's row, as a change of the password or second factor does. Such a change ends all earlier sessions,
- * even one that is just starting. `proven` is the row that was read when the user proved their identity.
+ * Locks the user's row, as a change of the password or second factor does. A concurrent change therefore either
+ * prevents this session or ends it. `proven` is the row that was read when the user proved their identity.
  */
 async function startSession(
   trx: Transaction,

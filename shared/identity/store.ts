@@ -65,8 +65,8 @@ const REVOKE_KEYS = `update api_keys set revoked_at = now()
   where workspace_id = :workspaceId and user_id = :userId and revoked_at is null`;
 
 /**
- * Adds the user to the workspace with this role, or changes a member's role. The keys of an earlier membership do not
- * become valid again.
+ * Adds the user to the workspace with this role, or changes a member's role. Revokes the API keys of an earlier
+ * membership, so that they do not become valid again.
  */
 export function upsertMembership(
   db: Db,

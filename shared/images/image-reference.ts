@@ -61,7 +61,10 @@ export interface ImagePolicy {
   ownPrefix: string | null;
 }
 
-/** Returns why a service cannot use an image, or null. `trusted`: the workspace has credentials for the registry. */
+/**
+ * Returns why a service cannot use an image; null if it can. `trusted` is true if the workspace has credentials for the
+ * registry.
+ */
 export function imageProblem(image: string, { allowLocal, ownPrefix }: ImagePolicy, trusted: boolean): string | null {
   if (image.trim() === '') return 'configuration.image is empty';
   const reference = parseImage(image);

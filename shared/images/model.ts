@@ -28,7 +28,9 @@ export interface ImageManifest {
   siteRules?: SiteRules;
   /** Variables that the runtime needs, such as PYTHONPATH. The service's own variables override them. */
   environment: Record<string, string>;
-  /** Folders of the toolchains that the image needs, such as `node-22.1.0`, except the platform's own. */
+  /**
+   * Folders of the toolchains installed for the image, such as `node-22.1.0`. Tools of the host itself are not listed.
+   */
   tools?: string[];
 }
 

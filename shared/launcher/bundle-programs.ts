@@ -38,8 +38,8 @@ const ownModules: Plugin = {
 const HERE = '__HERE__';
 
 /**
- * Modules read and start files beside them, so `import.meta.url` becomes the URL of the module's own file. The URL of a
- * bundled program becomes the URL of its bundle.
+ * Replaces `import.meta.url` by the URL of the module's own file, so that a bundled module finds files beside that file.
+ * The URL of a bundled program becomes the URL of its bundle.
  */
 function withPlaces(id: string, code: string): string {
   return code

@@ -27,10 +27,10 @@ import { writePrivately } from './private-file.js';
 import { parseProcfile, SupervisedProcess } from './procfile.js';
 import { readSecretsKey, secretsKeyFile } from './secrets-key.js';
 
-/** `npm start`: runs the whole platform on one machine. The only argument is the path of another Procfile. */
+/** Runs the whole platform on one machine (`npm start`). The optional argument is the path of another Procfile. */
 
 const PACKAGE_PROCFILE = fileURLToPath(new URL('../../../Procfile', import.meta.url));
-/** A process of the platform gives up its own shutdown after 30 s. */
+/** Longer than the 30 s after which a process of the platform gives up its shutdown and exits. */
 const CHILD_GRACE_SECONDS = 35;
 const ORPHAN_SECONDS = 3;
 const DEADLINE_MS = 60_000;

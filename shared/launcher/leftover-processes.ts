@@ -6,7 +6,7 @@ import type { Logger } from '../core/log.js';
 import { signalProcess } from '../core/signal-process.js';
 import { runAs } from './system-user.js';
 
-/** Leftover processes may have to write a last checkpoint. */
+/** Time for leftover processes to end, because PostgreSQL may have to write a last checkpoint. */
 const ORDERLY_END_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 const MAX_COMMAND_BYTES = 64 * 1024;

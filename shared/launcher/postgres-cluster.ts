@@ -80,7 +80,7 @@ export function childOptions(place: Place): TetherOptions {
   return { stopSignal: 'INT', orphanSeconds: ORPHAN_SECONDS, label, env, cwd: '/', user, passDescriptor: handle.fd };
 }
 
-/** Creates the data folder if it is missing, completely or not at all. Throws if another major version created it. */
+/** Creates the data folder atomically if it is missing. Throws if another major version created it. */
 export async function ensureCluster(place: Place): Promise<void> {
   const version = await readIfThere(join(place.data, 'PG_VERSION'));
   const { major } = place.binaries;

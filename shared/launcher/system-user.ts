@@ -14,8 +14,8 @@ export async function runAs(user: SystemUser | undefined, command: string, args:
 }
 
 /**
- * Returns the user to run PostgreSQL as, which refuses to run as root; undefined if this process is not root. The user
- * is the owner of existing data, otherwise `postgres` or, if that does not exist, `nobody`.
+ * Returns the user as whom PostgreSQL runs; undefined if this process is not root. PostgreSQL refuses to run as root.
+ * The user is the owner of existing data, otherwise `postgres` or, if that does not exist, `nobody`.
  */
 export async function postgresUser(dataOwner: SystemUser | null): Promise<SystemUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;

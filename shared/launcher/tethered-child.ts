@@ -5,7 +5,7 @@ import { signalGroup } from '../core/signal-process.js';
 export interface TetherOptions {
   /** Sent to the child's process group if this process exits or is killed before the child. */
   stopSignal: 'TERM' | 'INT';
-  /** Seconds from that signal to SIGKILL if this process exits before the child. */
+  /** Seconds from `stopSignal` to SIGKILL if this process exits before the child. */
   orphanSeconds: number;
   /** A text on the watcher's command line, by which a later run finds leftover processes. */
   label: string;

@@ -9,7 +9,10 @@ import { cancelOpenRuns } from '../runs/store.js';
 import { lockService, updateServiceRow } from '../services/store.js';
 import { eraseService, hasInfrastructure, markDeleting } from './store.js';
 
-/** Allows or prevents deployments (specification, Service lifecycle). Throws not_found; conflict during a deletion. */
+/**
+ * Allows or prevents deployments (specification, Service lifecycle). Throws not_found, and conflict if the service is
+ * being deleted.
+ */
 export async function setArchived(trx: Transaction, serviceId: string, archived: boolean): Promise<void> {
   const service = await lockService(trx, serviceId);
   if (!service) throw new AppError('not_found');
@@ -24,8 +27,8 @@ export interface DeletionResult {
 }
 
 /**
- * Deletes a service, or queues the deletion of its infrastructure (specification, Service lifecycle). Throws not_found;
- * conflict if it is already being deleted or if other services refer to it.
+ * Deletes a service, or queues the deletion of its infrastructure (specification, Service lifecycle). Throws not_found,
+ * and conflict if the service is already being deleted or if other services refer to it.
  */
 export async function deleteService(
   trx: Transaction,

@@ -36,7 +36,7 @@ export interface UpdateServiceInput {
 
 /**
  * Merges changes into a service without deploying it (specification, Update rules). Throws not_found, conflict,
- * invalid_request, forbidden, engine_unavailable; billing_required if more replicas would exceed the budget.
+ * invalid_request, forbidden, engine_unavailable, and billing_required if more replicas would exceed the budget.
  */
 export async function updateService(
   trx: Transaction,
@@ -85,8 +85,8 @@ export interface DirectUpdate
 }
 
 /**
- * Updates a service with one statement, if only its row changes. Returns undefined if `updateService` is needed: for
- * further effects, a refusal, or a concurrent change. Throws forbidden.
+ * Updates a service with one statement. Writes nothing and returns undefined if the caller must use `updateService`,
+ * because the update has further effects, must be refused or conflicts with a concurrent change. Throws forbidden.
  */
 export async function updateServiceDirectly(
   db: Db,
@@ -124,8 +124,8 @@ function mergeConfiguration(
 }
 
 /**
- * Checks that a service can move to another project and environment. Throws errors of `assertPlacement`; conflict if
- * one of the service's groups is restricted to an environment that the service would leave.
+ * Checks that a service can move to another project and environment. Throws errors of `assertPlacement`, and conflict
+ * if one of the service's groups is restricted to an environment that the service would leave.
  */
 async function assertMove(
   trx: Transaction,

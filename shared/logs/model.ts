@@ -43,7 +43,7 @@ const MAX_LOG_DAYS = Math.max(...PLANS.map(({ logDays }) => logDays));
 /** Days from the logging of a line to its expiry, one number for each log retention that a plan offers. */
 export const EXPIRY_DAYS: readonly number[] = [...new Set(PLANS.map(({ logDays }) => logDays + 1))];
 
-/** Returns for how many days ahead partitions of log lines are created. Two are a reserve for a late sweep. */
+/** Returns for how many days ahead partitions of log lines are created. Two days are a reserve for a late sweep. */
 export function daysAhead(): number {
   return MAX_LOG_DAYS + 3;
 }

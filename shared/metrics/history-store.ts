@@ -37,7 +37,7 @@ export async function addBytesOut(db: Db, bytes: ReadonlyMap<string, number>): P
 /** How long after the end of an interval edges and workers may still report its metrics. */
 const LATE_SECONDS = 60;
 
-/** Maximum time span that one statement aggregates when the history is behind. */
+/** Maximum time span that one statement aggregates, in case much of the history is not aggregated yet. */
 const MAX_SECONDS = 4 * 3600;
 
 /** Aggregates metrics of short intervals into longer ones, up to now. Repeating the aggregation changes nothing. */

@@ -33,7 +33,7 @@ export async function findOperation(db: Db, serviceId: string, id: string): Prom
   return db<OperationRow>('operations').where({ id, service_id: serviceId }).first();
 }
 
-/** Returns an unfinished operation of the service of one of these kinds; null if there is none. */
+/** Returns the oldest unfinished operation of these kinds on a service; null if there is none. */
 export function findOpenOperation(
   db: Db,
   serviceId: string,

@@ -9,7 +9,7 @@ export interface HostFacts {
   /** Null if the folder's file system cannot be queried. */
   disk: { freeBytes: number; freeInodes: number } | null;
   memoryBytes: number;
-  /** Setting → its port, and whether a process listens there. */
+  /** The port of each setting, and whether a process already listens on it. */
   ports: readonly { setting: string; port: number; isTaken: boolean }[];
   /** Null if the host does not report whether the clock is synchronized. */
   isClockSynchronized: boolean | null;

@@ -22,7 +22,7 @@ export interface Deployable {
 
 /**
  * Returns what to deploy for a service. If it is a preview, first updates it to its base service's configuration. The
- * caller must hold the service's lock. Throws service_archived; conflict if the preview cannot be deployed.
+ * caller must hold the service's lock. Throws service_archived, and conflict if the preview cannot be deployed.
  */
 export async function derivePreview(
   trx: Transaction,

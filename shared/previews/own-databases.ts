@@ -26,9 +26,10 @@ export interface OwnDatabasesInput {
 }
 
 /**
- * Returns a preview's variables, with references to the databases that the preview may use. Creates missing databases
- * of the preview's own, and queues their deployment and the restore of the original's latest backup. The caller must
- * hold the preview's lock. Throws conflict if an original database was deleted; capacity_exceeded; errors of `deploy`.
+ * Returns a preview's variables, with references to the databases that the preview may use. If the preview uses
+ * databases of its own, creates those that are missing, and queues their deployment and the restore of the original
+ * database's latest backup. The caller must hold the preview's lock. Throws conflict if an original database or its
+ * backup was deleted, capacity_exceeded, and errors of `deploy`.
  */
 export async function withPreviewDatabases(
   trx: Transaction,

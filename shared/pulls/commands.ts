@@ -32,7 +32,7 @@ export type PullOutcome =
   | { type: 'open'; pull: PullRow; preview: PreviewRow | null };
 
 /**
- * Stores a git host's report about a pull request. Marks the preview of a closed one for deletion. Throws
+ * Stores a git host's report about a pull request. Marks the preview of a closed pull request for deletion. Throws
  * capacity_exceeded. The caller must hold the service's lock.
  */
 export async function recordPull(trx: Transaction, serviceId: string, report: PullReport): Promise<PullOutcome> {
@@ -93,8 +93,8 @@ export interface DecideInput {
 }
 
 /**
- * Approves one commit of a fork, and deploys it to a preview without variables. Throws not_found; conflict if the pull
- * request has a newer commit, is closed, or is not from a fork; errors of `createPreview`.
+ * Approves one commit of a fork, and deploys it to a preview without variables. Throws not_found, conflict if the pull
+ * request has a newer commit, is closed, or is not from a fork, and errors of `createPreview`.
  */
 export async function approvePull(
   trx: Transaction,

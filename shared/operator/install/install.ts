@@ -91,7 +91,7 @@ async function processesOf(root: string) {
   return parseProcfile(await readFile(join(root, 'current/package/Procfile'), 'utf8'));
 }
 
-/** Keeps existing links, because npm refuses to replace links that it has not created. */
+/** Keeps existing links. npm may have created them, and it refuses to replace links that it has not created. */
 async function linkCommands({ root, paths: { linkFolder } }: InstallOptions): Promise<void> {
   await mkdir(linkFolder, { recursive: true });
   for (const [name, program] of Object.entries(COMMANDS)) {

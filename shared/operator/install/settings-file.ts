@@ -25,7 +25,8 @@ export function settingsText(settings: Readonly<Record<string, string>>): string
 }
 
 /**
- * Adds missing settings to the file, such as a SECRETS_KEY, and returns all. Only the current user can read the file.
+ * Adds missing settings to the file, such as a SECRETS_KEY, and returns all settings. Only the current user can read
+ * the file.
  */
 export async function keepSettings(
   path: string,

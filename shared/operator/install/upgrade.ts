@@ -66,7 +66,7 @@ export function reasonAgainst(before: string, after: string): string | null {
   return null;
 }
 
-/** Returns the backups to remove: all but the latest ones, by the time at the end of their names. */
+/** Returns the backups to remove, which are all but the latest three. A backup's name ends with its time. */
 export function backupsToRemove(names: readonly string[]): string[] {
   const timeOf = (name: string) => Number(name.slice(name.lastIndexOf('-') + 1));
   return [...names].sort((a, b) => timeOf(a) - timeOf(b)).slice(0, -KEPT_BACKUPS);
