@@ -37,7 +37,7 @@ export interface CreatePreviewInput {
 
 /**
  * Creates a preview of a branch, and queues and returns its first deployment. Throws conflict if the base service
- * cannot have the preview or already has it; service_archived; capacity_exceeded; errors of `queueDeployment`.
+ * cannot have the preview or already has it, service_archived, capacity_exceeded, and errors of `queueDeployment`.
  */
 export async function createPreview(
   trx: Transaction,
@@ -89,9 +89,9 @@ export interface BranchInput extends Pick<CreatePreviewInput, 'actor' | 'authori
 }
 
 /**
- * Deploys a new commit to its branch's preview, which may be created. Returns null if there is no preview, or if the
- * commit is already deployed. Never to be called for a fork's commit: its author is not trusted, and the preview would
- * get secrets. Throws errors of `createPreview`.
+ * Deploys a new commit to its branch's preview, which it creates if previews are automatic. Returns null if there is no
+ * preview, or if the commit is already deployed. Must not be called for a fork's commit: its author is not trusted, and
+ * the preview would get secrets. Throws errors of `createPreview`.
  */
 export async function previewForBranch(
   trx: Transaction,
@@ -122,7 +122,7 @@ export async function previewForBranch(
   return createPreview(trx, deps, { base, trigger: 'commit', ...rest, ...pull });
 }
 
-/** Throws conflict if the service is a preview: its base service must be changed. `what` completes the message. */
+/** Throws conflict if the service is a preview. `what` completes the message, which names the base service. */
 export function assertNoPreview({ preview_of }: Pick<ServiceView, 'preview_of'>, what: string): void {
   if (preview_of === null) return;
   throw conflict(

@@ -18,8 +18,8 @@ function kindOf(action: string): Found['kind'] {
 }
 
 /**
- * Parses a report about a pull request or (GitLab) merge request. Returns a reason if there is nothing to do. A branch
- * is a fork's unless the report proves that it is in the repository itself.
+ * Parses a report about a pull request or (GitLab) merge request. Returns the reason as a text if there is nothing to
+ * do. A branch is a fork's unless the report proves that it is in the repository itself.
  */
 export function readPull(provider: 'github' | 'gitlab' | 'gitea', payload: unknown): PullReport | string {
   const report = provider === 'gitlab' ? ofGitlab(payload) : ofGithub(payload);

@@ -160,7 +160,7 @@ export async function endedPushes(db: Db, folderId: string): Promise<{ id: strin
   );
 }
 
-/** Returns the live commit to which a branch will soon be updated; null if there is none. */
+/** Returns the commit that is live and to which a branch will soon be updated; null if there is none. */
 export function arrivingCommit(db: Db, serviceId: string, ref: string): Promise<string | null> {
   return oneValue<string>(
     db,
@@ -193,7 +193,10 @@ export async function settlePush(trx: Transaction, id: string, moved: boolean): 
   await trx('pushes').where({ id }).update({ settled_at: trx.fn.now(), moved });
 }
 
-/** Returns deployments whose commits are kept: unfinished, now live, and the last `most` to go live. */
+/**
+ * Returns the ids of the deployments whose commits are kept. These are all unfinished and live deployments of the
+ * service and its previews, and the last `most` deployments of the service that went live.
+ */
 export async function keptDeployments(db: Db, serviceId: string, most: number): Promise<Set<string>> {
   const ids = await valuesOf<string>(
     db,

@@ -5,7 +5,7 @@ import { LASTING_CONNECTION } from '../core/database/database-client.js';
 import { runPrepared } from '../core/database/prepared-query.js';
 import { JOBS_CHANNEL, JobTurns, type ListenClient } from './job-turns.js';
 
-/** Deadlock, serialization failure, and changed columns of a prepared statement. */
+/** PostgreSQL error codes: deadlock, serialization failure, and changed result columns of a prepared statement. */
 const AGAIN = new Set(['40P01', '40001', '0A000']);
 const RETRIES = 8;
 
@@ -28,8 +28,8 @@ export class BullPool {
       max,
       // Workers share one listening connection, on which their commands may be sent concurrently.
       pipeline: true,
-      // If a database crash loses the newest jobs, they are created again from the records, so queue commands need not
-      // wait for the disk.
+      // If a database crash loses the newest jobs, the dispatcher creates them again from other tables, so queue
+      // commands need not wait for the disk.
       options: '-c search_path=bullmq -c synchronous_commit=off',
     };
     this.#pool = new pg.Pool(this.options);

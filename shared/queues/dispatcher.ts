@@ -16,7 +16,7 @@ import type { Engine } from './queue-engine.js';
 import { jobOf, KINDS } from './work-catalog.js';
 
 const BATCH = 200;
-/** A record that changed more recently probably still has its job. */
+/** A record that changed within this time probably still has its job. */
 const IDLE_SECONDS = 5;
 const EXPLAIN_MS = 1000;
 
@@ -27,8 +27,8 @@ function kindOf(table: string): WorkKind {
 }
 
 /**
- * Admits deployments and enqueues a BullMQ job for each due record. It runs in every process, so that another process
- * continues if one crashes.
+ * Admits deployments and enqueues a BullMQ job for each due record. It runs in every process, so that dispatching
+ * continues if a process crashes.
  */
 export class Dispatcher {
   readonly #db: Db;
@@ -36,7 +36,7 @@ export class Dispatcher {
   readonly #everything: BackgroundRun;
   readonly #admission: BackgroundRun;
   readonly #logs: BackgroundRun;
-  /** The `after` of the next call of `recordWaitingReasons`. */
+  /** The result of the last call of `recordWaitingReasons`, from which the next call continues. */
   #explained = 0;
   #explainedAt = Number.NEGATIVE_INFINITY;
 
@@ -113,7 +113,7 @@ export class Dispatcher {
     await Promise.all([this.#everything, this.#admission, this.#logs].map((run) => run.close()));
   }
 
-  /** Runs at most once per second, because only users read the reasons. */
+  /** Records why deployments wait, at most once per second, because only users read these reasons. */
   async #explain(): Promise<void> {
     const now = performance.now();
     if (now - this.#explainedAt < EXPLAIN_MS) return;

@@ -151,7 +151,7 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
     },
     // An idle worker asks Redis for jobs again within ten seconds, so it finds delayed jobs by itself.
     announceDelayed: async () => undefined,
-    // Redis gives each job to only one of the workers that ask.
+    // Redis gives each job to only one of the workers that ask, so the workers need not take turns.
     shareWith: () => undefined,
     async close() {
       // A worker does not close a connection that was passed to it.

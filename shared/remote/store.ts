@@ -91,7 +91,7 @@ export async function findRemoteSession(db: Db, id: string): Promise<RemoteSessi
   return oneRow<RemoteSessionRow>(db, 'select * from remote_sessions where id = ?', [id]);
 }
 
-/** Asks the workers of a host to connect to this process. To be repeated, because a notification can be missed. */
+/** Asks the workers of a host to connect to this process. Must be repeated, because a notification can be missed. */
 export async function summonWorker(db: Db, summons: Summons): Promise<void> {
   await db.raw('select pg_notify(?, ?)', [CHANNELS.remote, JSON.stringify(summons)]);
 }

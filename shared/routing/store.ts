@@ -54,7 +54,7 @@ export interface RouteFacts {
 /** Seconds without a heartbeat after which workers no longer wait for an edge. */
 const EDGE_SEEN_SECONDS = 6;
 const QUERY_TIMEOUT_MS = 5_000;
-/** Before the first page of all services, PostgreSQL reads whole tables. */
+/** Long, because PostgreSQL reads whole tables before it returns the first page of all services. */
 const PAGE_TIMEOUT_MS = 60_000;
 
 /** Returns SQL: the replicas of a service's release that take requests, as JSON; null if there are none. */
@@ -76,7 +76,7 @@ const AND_THOSE_TOGETHER = `array(
     join services t on t.id = theirs.service_id and t.live_deployment_id = theirs.id
    where o.id = any(cast(:serviceIds as uuid[])))`;
 
-/** SQL: true for a service that exists or was deleted in the last hour. Edges still acknowledge such a deletion. */
+/** SQL: true for a service that exists or was deleted in the last hour, because edges must acknowledge the deletion. */
 const KNOWN = `(s.deleted_at is null or s.deleted_at > now() - interval '1 hour')`;
 
 const PAGE = 2_000;
@@ -164,7 +164,7 @@ export interface EdgeIdentity {
   pid: number;
 }
 
-/** Totals since the start of an edge, and current numbers. */
+/** The figures that an edge reports: totals since its start, and current numbers. */
 export interface EdgeFigures {
   /** Number of open client connections. `requests` is the number of requests in progress on them. */
   connections: number;
@@ -208,7 +208,10 @@ export async function removeEdge(db: Db, edgeId: string): Promise<void> {
   await db.raw('delete from edges where id = ?', [edgeId]);
 }
 
-/** Records that this edge serves these services at these versions. Returns the ids; none for an unknown edge. */
+/**
+ * Records the versions at which this edge serves these services. Returns the ids of the services; none if the edge is
+ * unknown.
+ */
 export function acknowledgeRoutes(
   db: Db,
   edgeId: string,

@@ -6,8 +6,8 @@ const MAX_REDIRECTS = 20;
 const SAMPLE = 'x';
 
 /**
- * Finds a redirect that leads in a circle or to over 20 further redirects, by following an example. `moves` has null
- * for rules of other types. Returns the position of the rule and the paths of the requests.
+ * Finds a redirect that leads in a circle or to over 20 further redirects. Follows an example request of each redirect.
+ * `moves` has null for rules of other types. Returns the position of the rule and the paths of the requests.
  */
 export function findLoop(moves: readonly (Move | null)[]): { at: number; paths: string[] } | null {
   const among = moves.filter((move) => move !== null);

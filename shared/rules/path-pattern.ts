@@ -8,7 +8,7 @@ export interface RulePath {
 /** Placeholder → the part of the path that it matched. `*` has the name `splat`. */
 export type Captures = Readonly<Record<string, string>>;
 
-/** Segments that are literal or `:name`, then optionally a text with `*`. Matching takes linear time. */
+/** A pattern of segments that are literal or `:name`, and optionally a text with `*`. Matching takes linear time. */
 export interface PathPattern {
   head: readonly (string | { name: string })[];
   /** The part of the pattern from its first segment with `*` to its end, split at each `*`; null if there is no `*`. */
@@ -106,7 +106,7 @@ export function matchPath(pattern: PathPattern, { segments, slash }: RulePath): 
 
 const NOTHING: Captures = {};
 
-/** Returns the text of the first `*`; null if the rest of the path does not match. */
+/** Returns the text that the first `*` matches; null if the rest of the path does not match. */
 function matchRest(
   { isWhole, ignoresCase }: PathPattern,
   pieces: readonly string[],

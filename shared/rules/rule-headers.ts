@@ -10,7 +10,7 @@ export const HEADER_NAME = "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$";
 const TOKEN = new RegExp(HEADER_NAME);
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Returns why rules cannot set or remove the header; null if they can. Completes "The header …". */
+/** Returns why rules cannot set or remove the header; null if they can. The result completes "The header …". */
 export function headerProblem(name: string, action: 'set' | 'remove'): string | null {
   if (!TOKEN.test(name)) return 'is no name of a header';
   const taken = action === 'set' ? NOT_SET : NOT_REMOVED;

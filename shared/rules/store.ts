@@ -36,7 +36,7 @@ export interface RuleSource {
 export const RULES_KEY = `case when u.version is null and i.manifest -> 'siteRules' is null then ''
   else concat(u.version, '/', case when i.manifest -> 'siteRules' is null then '' else i.digest end) end`;
 
-/** Returns the rules of these services. Rejects after 5 s without a result. */
+/** Returns the rules of these services. Omits services that have none. */
 export async function loadRules(db: Db, serviceIds: readonly string[]): Promise<RuleSource[]> {
   return rowsOf<RuleSource>(
     db,

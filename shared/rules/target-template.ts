@@ -82,7 +82,7 @@ function passedOn(query: string, used: readonly string[]): string {
     .join('&');
 }
 
-/** Percent-encodes characters that have a meaning in a query. Others in a captured text are already encoded. */
+/** Percent-encodes `&`, `+` and `#`, which have a meaning in a query. Captured texts are otherwise encoded already. */
 function inQuery(value: string): string {
   return value.replace(/[&+#]/g, encodeURIComponent);
 }

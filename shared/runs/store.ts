@@ -32,7 +32,7 @@ const COUNTED = {
   given: `command is not null and trigger = 'manual'`,
 };
 
-/** Returns the number of a service's unfinished runs that match. */
+/** Returns the number of a service's unfinished runs that meet the condition `which`. */
 export function countOpenRuns(db: Db, serviceId: string, which: keyof typeof COUNTED): Promise<number> {
   const sql = `select count(*) from runs where service_id = ? and finished_at is null and ${COUNTED[which]}`;
   return countOf(db, sql, [serviceId]);

@@ -9,7 +9,7 @@ const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES;
 /** Number of bytes that sealing adds to a value's UTF-8 encoding. */
 export const SEAL_OVERHEAD_BYTES = HEADER_BYTES;
 
-/** Thrown if a value cannot be unsealed. Its key is unknown, it belongs to another row, or it was modified. */
+/** Thrown if a value cannot be unsealed. Either its key is unknown, it belongs to another row, or it was modified. */
 export class SealError extends Error {
   constructor(message: string) {
     super(message);

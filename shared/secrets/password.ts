@@ -12,7 +12,7 @@ export const QUICK: Work = { cost: 2 ** 14, parallelization: 1 };
 const BLOCK_SIZE = 8;
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;
-/** scrypt needs 128 · cost · block size bytes. Node.js rejects more than 32 MiB unless `maxmem` allows it. */
+/** scrypt needs 128 · cost · block size bytes. `maxmem` is twice that, because Node.js allows 32 MiB by default. */
 const MEMORY_FACTOR = 256;
 
 /** Returns a salted scrypt hash. It includes its parameters, so that later versions can raise them. */

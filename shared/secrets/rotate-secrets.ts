@@ -56,7 +56,7 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
 
 /**
  * Lets the platform start without a key that was lost. Returns the number of lost values per table, which must be set
- * again. Throws not_found if the key is not recorded as used; conflict if the key is configured.
+ * again. Throws not_found if the key is not recorded as used, and conflict if the key is configured.
  */
 export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Promise<Record<string, number>> {
   if (keyring.ids.includes(keyId)) throw conflict(`key ${keyId} is not lost: it is configured`);

@@ -16,7 +16,7 @@ export function totpUri(secret: string, email: string): string {
   return new TOTP({ ...PARAMETERS, issuer: 'Ranvier', label: email, secret }).toString();
 }
 
-/** Returns the time step of a currently valid code; null otherwise. The caller must prevent reuse of a step. */
+/** Returns the time step of a code; null if the code is not valid now. The caller must prevent reuse of a step. */
 export function totpCounter(secret: string, code: string, now: Date): number | null {
   const timestamp = now.getTime();
   const totp = new TOTP({ ...PARAMETERS, secret });

@@ -1,6 +1,6 @@
 import { isDataKind, type ServiceKind } from './model.js';
 
-/** The only source of plans, prices, regions, runtimes and service types (specification, Catalog). */
+/** This catalog is the only source of plans, prices, regions, runtimes and service types. */
 export interface Plan {
   id: string;
   name: string;
@@ -20,7 +20,7 @@ export interface Plan {
   workspaceLimit?: number;
 }
 
-/** The runtime enforces cpu and memory. */
+/** The runtime enforces `cpu`, `memoryMb` and `pids`. */
 export interface ServicePlan extends Plan {
   cpu: number;
   memoryMb: number;

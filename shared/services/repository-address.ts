@@ -26,8 +26,8 @@ interface AddressRow {
 }
 
 /**
- * Seals the repository address of one service or deployment again, for another one. Returns null if the address has no
- * secret part. Throws source_invalid if it cannot be unsealed.
+ * Seals the repository address of a service or deployment again, for another service or deployment. Returns null if the
+ * address has no secret part. Throws source_invalid if the address cannot be unsealed.
  */
 export function resealAddress(
   keyring: Keyring,

@@ -15,7 +15,7 @@ const RESERVED: readonly string[] = [
   ...['git', 'caddy', 'traefik', 'proxy', 'vpn', 'cdn', 'queues', 'webhooks', 'hooks', 'healthz', 'metrics'],
 ];
 
-/** Returns the slugs that services get only with a suffix. `further` adds the installation's own. */
+/** Returns the slugs that services get only with a suffix. `further` contains the installation's own reserved slugs. */
 export function reservedSlugs(further: Iterable<string>): ReadonlySet<string> {
   return new Set([...RESERVED, ...further]);
 }

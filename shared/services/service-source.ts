@@ -3,7 +3,7 @@ import { isSpecialAddress } from '../core/special-address.js';
 import { givenAddress, isSshLike, parseSshAddress } from '../ssh/model.js';
 import type { ServiceConfiguration } from './configuration.js';
 
-/** An abbreviated id or a branch could refer to other code later. */
+/** Only a whole id is accepted. An abbreviated id or a branch could refer to other code later. */
 export const CommitSha = Type.String({
   maxLength: 64,
   pattern: '^[0-9a-f]{40}$|^[0-9a-f]{64}$',
@@ -29,15 +29,16 @@ export function isPushSource(
 const STARTER = /^starter:node(?:@(\d{2}))?$/;
 
 /**
- * Returns the Node.js version of a starter, such as '22'; '' for any version; null otherwise.
- * A starter (`starter:node`, `starter:node@22`) is an empty project, into which `buildCommand` installs a package.
+ * Returns the Node.js version that a starter names, such as '22'. Returns '' if it names no version, and null if the
+ * address is no starter. A starter (`starter:node`, `starter:node@22`) is an empty project, into which `buildCommand`
+ * installs a package.
  */
 export function starterNode(address: string): string | null {
   const found = STARTER.exec(address);
   return found === null ? null : (found[1] ?? '');
 }
 
-/** Returns why a repository address is invalid, or null. The worker resolves host names and checks them again. */
+/** Returns why a repository address is invalid; null if it is valid. The worker also resolves and checks host names. */
 export function repositoryProblem(address: string, allowLocal: boolean): string | null {
   if (address === '') return 'configuration.repository is empty';
   if (/[^!-~]/.test(address)) return 'the repository address contains spaces or characters outside ASCII';
@@ -60,8 +61,8 @@ const PRIVATE =
 const PROTOCOLS = ['https:', 'http:', 'file:'];
 
 /**
- * Returns why a text cannot be a repository address on any installation, or null. The message includes no part of the
- * text, which may contain a secret.
+ * Returns why a text cannot be a repository address on any installation; null if it can. The message includes no part
+ * of the text, which may contain a secret.
  */
 export function addressProblem(address: string): string | null {
   if (/[\s\p{Cc}]/u.test(address)) return 'the repository address contains spaces or control characters';

@@ -29,8 +29,8 @@ const OWN_DOMAIN = `case when s.configuration ->> 'platformDomainEnabled' = 'fal
 const PREVIEW_OF = '(select p.base_id from previews p where p.service_id = s.id)';
 
 /**
- * SQL: name of the host or node that stores a database's volume. The host's id if no worker of the host is known; null
- * if there is no volume.
+ * SQL: the name of the host or node that stores a database's volume; the host's id if no worker of the host is known,
+ * and null if there is no volume.
  */
 const VOLUME_HOST = `(select coalesce(v.node_name, (select w.host from workers w where w.host_id = v.host_id
     order by w.seen_at desc limit 1), cast(v.host_id as text))
@@ -185,7 +185,7 @@ export async function replaceServiceRow(
   return (await rowOfPrepared(db, REPLACE, values)) ?? undefined;
 }
 
-/** SQL condition. The databases of a preview count as previews. */
+/** SQL: true if the service `s` is a preview, or a database of a preview. */
 export const IS_PREVIEW = `(exists (select from previews p where p.service_id = s.id)
   or exists (select from preview_databases p where p.service_id = s.id))`;
 

@@ -42,7 +42,7 @@ export async function freeUserNumber(trx: Transaction, serviceId: string): Promi
 
 /**
  * Records that a host was searched for processes and files of services' Linux users. `look` searches the host and
- * returns the numbers of the users that it found. These users cannot be reused for the next hours.
+ * returns the numbers of the users that it found. These users cannot be reused for the next six hours.
  */
 export async function recordUsersInUse(db: Db, hostId: string, look: () => Promise<number[]>): Promise<void> {
   const began = await oneValue<string>(db, 'select now()::text');
@@ -60,7 +60,7 @@ export async function recordUsersInUse(db: Db, hostId: string, look: () => Promi
   });
 }
 
-/** Frees numbers of Linux users that no service has, for example after a failed request. Returns how many. */
+/** Frees numbers of Linux users that no service has, for example after a failed request. Returns how many it freed. */
 export function freeLostNumbers(db: Db): Promise<number> {
   return rowCountOf(
     db,

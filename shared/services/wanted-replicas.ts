@@ -9,8 +9,8 @@ function scalesItself({ kind, configuration }: Pick<Scaled, 'kind' | 'configurat
 }
 
 /**
- * Returns how many replicas a service should have. With automatic scaling, it is the last decision within the
- * configured limits.
+ * Returns how many replicas a service should have. With automatic scaling, this is the last decision, raised to
+ * `minReplicas` or lowered to `maxReplicas` if necessary.
  */
 export function wantedReplicas(service: Scaled): number {
   const { replicas, minReplicas, maxReplicas } = service.configuration;

@@ -34,9 +34,9 @@ export interface ApplyRequest extends PlanRequest, Asked {
 
 /**
  * Stores the steps of an apply, which a worker performs. Returns the id of the apply. Plans the document again, because
- * the environment may have changed since the user approved the plan. Throws errors of `planDocument`; plan_changed if
- * the plan differs from the approved one; apply_running; invalid_confirmation; invalid_request if a secret has no
- * value.
+ * the environment may have changed since the user approved the plan. Throws plan_changed if the plan differs from the
+ * approved one, apply_running if another apply is unfinished, invalid_confirmation if a destructive plan is not
+ * confirmed, invalid_request if `values` lacks a secret or names an unknown one, and errors of `planDocument`.
  */
 export async function acceptApply(trx: Transaction, deps: Deps, request: ApplyRequest): Promise<string> {
   const { workspaceId, name, planHash, values, deploy = true, pushed, fills = [] } = request;

@@ -11,7 +11,7 @@ export interface Fill {
 
 /**
  * Adds restores to a plan whose resources are all new. Databases are deployed before the restores, because a restore
- * needs a running database. The other services are deployed after the restores. Pure.
+ * needs a running database. The other services are deployed after the restores.
  */
 export function arrangeFills(plan: Plan, fills: readonly Fill[], deploy: boolean): Plan {
   const empty = fills.filter(({ isDatabase, service }) => isDatabase && !plan.deploys.includes(service));

@@ -120,7 +120,7 @@ export type ServiceEntry = Static<TObject<typeof PARTS>> & { kind: ServiceKind }
 
 export const STACK_RELEASES = ['separate', 'together'] as const;
 
-/** The schema of `ranvier.yaml`, composed of the API's own schemas (design, section 9). */
+/** The schema of `ranvier.yaml`, composed of the API's own schemas. */
 export const StackDocument = Type.Object(
   {
     $schema: Type.Optional(Type.String({ maxLength: 2048, description: 'The address of this schema, for editors' })),
@@ -146,7 +146,7 @@ export const StackDocument = Type.Object(
 
 export const STACK_SCHEMA_PATH = '/api/schemas/stack.json';
 
-/** Returns the schema for editors, without `$id`: the API's component names are not valid ids there. */
+/** Returns the schema for editors. Omits `$id`, because the names of the API's components are not valid ids. */
 export function stackSchema(): object {
   const plain = JSON.parse(
     JSON.stringify(StackDocument, (name, value) => (name === '$id' ? undefined : value)),

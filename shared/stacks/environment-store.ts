@@ -10,7 +10,10 @@ import type { VolumeWish } from './wish.js';
 const OWNER = `case when k.id is not null then
     jsonb_build_object('stackId', k.id, 'stack', k.name, 'as', r.name) end as owner`;
 
-/** The last apply of the stack ended before it deployed the service `s`, and no later deployment is live. */
+/**
+ * SQL: true if the stack's last apply failed or was cancelled before it deployed the service `s`, and no later
+ * deployment of the service is live.
+ */
 const UNRELEASED = `exists (
     select from stack_applies a join stack_steps p on p.apply_id = a.id left join deployments d on d.id = p.deployment_id
      where a.id = (select l.id from stack_applies l where l.stack_id = k.id and l.rollback_of is null

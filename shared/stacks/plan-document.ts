@@ -31,8 +31,8 @@ export interface PlannedDocument extends Omit<PlannedStack, 'problems'> {
 
 /**
  * Returns the changes that would make an environment match a document. Throws invalid_request with the line numbers of
- * faults; forbidden if the caller may not change a protected environment; owned_elsewhere if another stack owns a
- * resource; conflict if the stack belongs to another environment.
+ * faults, forbidden if the caller may not change a protected environment, owned_elsewhere if another stack owns a
+ * resource, and conflict if the stack belongs to another environment.
  */
 export async function planDocument(
   db: Db,

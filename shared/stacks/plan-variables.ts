@@ -4,7 +4,7 @@ import { type Change, type FieldChange, fieldChange, HIDDEN } from './plan-model
 import type { Content, VariableWish } from './wish.js';
 
 export interface ServiceNames {
-  /** Null if the apply creates the service; undefined if there is none. */
+  /** Returns the id of a service; null if the apply creates it, and undefined if there is none. */
   idOf(name: string): string | null | undefined;
   /** Returns the service's name; its id if neither the document nor the environment names it. */
   nameOf(id: string): string;
@@ -15,7 +15,7 @@ export interface VariablesPlan {
   changes: Change[];
   step: Step | null;
   secrets: string[];
-  /** Services with these variables must be deployed. A change for previews alone requires no deployment. */
+  /** Keys of changed variables, except those that only previews use. Services with these variables must be deployed. */
   changedKeys: string[];
 }
 
@@ -59,7 +59,7 @@ function isSetAgain(state: VariableState | null): boolean {
   return state === null || state.value === null;
 }
 
-/** A generated or secret variable keeps an existing value. */
+/** A secret variable gets the value `given`. Without it, a generated or secret variable keeps an existing value. */
 function contentOf(
   content: Content,
   state: VariableState | null,

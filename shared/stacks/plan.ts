@@ -35,7 +35,7 @@ export interface PlannedStack {
   problems: ErrorDetail[];
 }
 
-/** Compares a document with an environment and plans the changes (design, section 9). Pure. Throws owned_elsewhere. */
+/** Compares a document with an environment and plans the changes. Throws owned_elsewhere. */
 export function planStack({ stackId, wish, state, values }: PlanInput): PlannedStack {
   const problems: ErrorDetail[] = [];
   const matches = matchResources(stackId, wish, state, problems);

@@ -51,8 +51,8 @@ export function pushedServices(plan: Plan, matches: Pick<Matches, 'services'>, c
 }
 
 /**
- * Adds to a plan the deployments that a pushed commit causes. Other deployments of the same branch also use this
- * commit. Pure.
+ * Adds to a plan the deployments that a pushed commit causes. The plan's other deployments from the pushed branch also
+ * use this commit.
  */
 export function withCommit(plan: Plan, matches: Pick<Matches, 'services'>, commit: PushedCommit): Plan {
   const { branch, sha } = commit;

@@ -5,7 +5,7 @@ import type { VariableScope } from '../variables/model.js';
 
 export type ReferenceWish = { service: string; key: string } | { serviceId: string; key: string };
 
-/** A generated or secret variable keeps an existing value. */
+/** A generated variable keeps an existing value. A secret variable keeps it unless the apply provides a new value. */
 export type Content = { value: string } | { reference: ReferenceWish } | { generate: number } | { secret: true };
 
 export interface VariableWish {

@@ -27,7 +27,10 @@ export interface VariableInput {
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
-/** Creates a variable and seals its value. Throws conflict if the key is taken; invalid_request; payload_too_large. */
+/**
+ * Creates a variable and seals its value. Throws conflict if the key is taken or the owner has too many variables,
+ * payload_too_large if its variables are too large in total, and errors of `storedContent`.
+ */
 export async function createVariable(
   trx: Transaction,
   deps: Pick<CommandDeps, 'keyring'>,
