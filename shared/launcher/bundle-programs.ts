@@ -38,7 +38,7 @@ const ownModules: Plugin = {
 const HERE = '__HERE__';
 
 /**
- * Replaces `import.meta.url` by the URL of the module's own file, so that a bundled module finds files beside that file.
+ * Replaces `import.meta.url` by the URL of the module's own file, so that bundled modules find the files beside them.
  * The URL of a bundled program becomes the URL of its bundle.
  */
 function withPlaces(id: string, code: string): string {

@@ -1,7 +1,7 @@
 import { anyRow, type Db, rowsOf, valuesOf } from '../core/database/database-client.js';
 import { daysAhead, EXPIRY_DAYS } from './model.js';
 
-/** Short: a change of partitions waits for running queries. Meanwhile new queries wait for that change. */
+/** Short, because a change of partitions waits for running queries, and new queries wait for the change. */
 const LOCK_TIMEOUT = '2s';
 
 const TODAY = `(now() at time zone 'UTC')::date`;

@@ -6,7 +6,7 @@ export interface SealedColumn {
   column: string;
   /** Each value is sealed with this name and the id of its row, so it is useless in another column or row. */
   binding: string;
-  /** How deleting a service erases the values; null keeps them. `row` deletes the rows, `value` empties the column. */
+  /** How the deletion of a service erases the values; null if it keeps them. `value` empties only the column. */
   erased: { how: 'row' | 'value'; service: 'id' | 'service_id' } | null;
 }
 

@@ -12,7 +12,7 @@ import { POSTGRES_UNIT } from './units.js';
 
 const DUMP_MS = 60 * 60_000;
 const KEPT_BACKUPS = 3;
-/** In the order of their restarts. The worker hands over its work while the API and the edge still run. */
+/** The units in the order of their restarts. The worker hands over its work while the API and the edge still run. */
 const UNITS = ['ranvier-worker.service', 'ranvier-api.service', 'ranvier-edge.service'];
 
 export interface UpgradeOptions extends InstallOptions {
