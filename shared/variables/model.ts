@@ -17,10 +17,10 @@ export const VariableValue = Type.String({
   description: `at most ${VALUE_BYTES} bytes of UTF-8. It is stored encrypted and never shown`,
 });
 
-/** Maximum total size of names and values, in bytes, per service or group and per deployment. */
+/** Maximum total size of the names and values of a service, of a group, and of a deployment, in bytes. */
 export const VARIABLES_BYTES = 262_144;
 
-/** Which deployments get a variable: all, the service's own (`production`), or its previews'. */
+/** The deployments that get a variable. `production` means those of the service itself, without its previews. */
 export const VARIABLE_SCOPES = ['all', 'production', 'preview'] as const;
 export type VariableScope = (typeof VARIABLE_SCOPES)[number];
 

@@ -21,11 +21,11 @@ export interface ResolvedVariables {
   values: Record<string, string>;
   /** Variables that refer to the address or login of a database. Their values are read when the release starts. */
   dataReferences: Record<string, DataReference>;
-  /** Ids of other services from which values come, sorted. `groupIds` are the environment groups. */
+  /** Sorted ids of the other services (`providerIds`) and the environment groups from which values come. */
   providerIds: string[];
   groupIds: string[];
   /**
-   * True if a value came from a protected environment. A group counts if it belongs to such an environment or is linked
+   * True if a value came from a protected environment, or from a group that belongs to such an environment or is linked
    * to a service in one.
    */
   readProtected: boolean;
@@ -56,15 +56,15 @@ export interface ResolveInput {
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
-/** A service and its groups may together have twice the maximum of a service. */
+/** Maximum number of variables that a service and its groups together give to a deployment. */
 const MAX_REACHING = 2 * MAX_VARIABLES;
 /** Maximum length of a chain of references. */
 const MAX_STEPS = 32;
 
 /**
- * Returns the values of a deployment's variables. Those of the service override those of its groups. Throws an error
- * that names the variable: `source_invalid` for a reference that cannot be resolved; `forbidden` if `authorize` refuses
- * a value from a protected environment; `payload_too_large`.
+ * Returns the values of a deployment's variables. The service's variables override those of its groups. Throws an error
+ * that names the variable: `source_invalid` if a reference cannot be resolved, `forbidden` if `authorize` refuses a
+ * value from a protected environment, and `payload_too_large` if the variables are too large.
  */
 export async function resolveVariables(
   trx: Transaction,

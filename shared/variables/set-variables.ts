@@ -11,7 +11,7 @@ export interface SetVariablesInput extends Omit<VariableInput, 'content' | 'scop
   unset: readonly string[];
 }
 
-/** Sets and deletes variables of a locked owner. Throws invalid_request, conflict, payload_too_large. */
+/** Sets and deletes variables of a locked owner. Throws `invalid_request`, `conflict` or `payload_too_large`. */
 export async function setVariables(
   trx: Transaction,
   deps: Pick<CommandDeps, 'keyring'>,

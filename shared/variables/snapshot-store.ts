@@ -2,7 +2,7 @@ import { anyRow, type Db, returnedRow, type Transaction } from '../core/database
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DataReference } from '../data/model.js';
 
-/** The sealed variables of queued deployments. Deployments of a service with equal variables share a row. */
+/** The sealed variables of deployments. Deployments of a service with equal variables share a row. */
 export interface SnapshotRow {
   id: string;
   service_id: string;
@@ -10,10 +10,10 @@ export interface SnapshotRow {
   sealed: Buffer;
   /** Variables that refer to the address or login of a database. Their values are read when a release starts. */
   data_references: Record<string, DataReference>;
-  /** Ids of other services from which values came. `group_ids` are the environment groups. */
+  /** Ids of the other services (`provider_ids`) and the environment groups from which values came. */
   provider_ids: string[];
   group_ids: string[];
-  /** `readProtected` of the resolved variables, at the time when they were read. */
+  /** True if a value came from a protected environment at the time when the variables were read. */
   read_protected: boolean;
   created_at: Date;
 }
@@ -58,14 +58,13 @@ const ERASE = prepare<{ count: number }>(
 );
 
 /**
- * Erases a service's snapshots that no release needs, and returns how many remain. The caller must hold the service's
- * lock. The cost does not grow with the number of past deployments.
+ * Erases a service's snapshots that no release needs, and returns how many remain. The caller must lock the service.
  */
 export async function eraseUnusedSnapshots(trx: Transaction, serviceId: string): Promise<number> {
   return returnedRow(await rowOfPrepared(trx, ERASE, [serviceId])).count;
 }
 
-/** Returns true if a value's environment is protected now, or was protected when the value was read. */
+/** Returns true if a value of a snapshot came from an environment that is or was protected. */
 export function readsProtected(db: Db, id: string): Promise<boolean> {
   return anyRow(db, `select from snapshots n where n.id = :id and ${snapshotIsProtected('n')}`, { id });
 }

@@ -61,8 +61,8 @@ export async function storeSnapshot(
 }
 
 /**
- * Returns a deployment's unsealed variables, with the current values from databases. Throws `SealError`, also if the
- * variables were erased or a database was deleted.
+ * Returns a deployment's unsealed variables, with the current values of references to databases. Throws a `SealError`
+ * if unsealing fails, if the variables were erased, or if a database was deleted.
  */
 export async function openSnapshot(
   db: Db,
@@ -93,7 +93,10 @@ export async function assertSnapshotUsable(
   await assertSnapshotPermitted(trx, source.snapshot_id, authorize);
 }
 
-/** Checks that a user may read a deployment's variables, which a command could print. Throws errors of `authorize`. */
+/**
+ * Checks that a user may read a deployment's variables. Used before a command of the user starts, which could print
+ * them. Throws errors of `authorize`.
+ */
 export async function assertVariablesPermitted(
   trx: Transaction,
   deploymentId: string | null,

@@ -72,7 +72,7 @@ export interface Referred {
   variable: VariableSource | undefined;
 }
 
-/** Returns a provider in this workspace and its variable with this key. Deleted services are not found. */
+/** Returns a service and its variable with this key. Deleted services and other workspaces' services are not found. */
 export async function findReferencedVariable(
   db: Db,
   {

@@ -33,7 +33,7 @@ export async function listVariables(db: Db, owner: VariableOwner, page: PageRequ
   return fetchPage(query, 'variables', page);
 }
 
-/** Returns the number of an owner's variables and their total size in bytes. Omits the variable `except`. */
+/** Returns the number and total size in bytes of an owner's variables, without the variable `except`. */
 export function sizeOfVariables(
   db: Db,
   owner: VariableOwner,
@@ -67,7 +67,7 @@ export async function insertVariable(
   return row;
 }
 
-/** Replaces a variable's value or reference, and its scope if given. Returns undefined if there is none. */
+/** Replaces a variable's value or reference, and its scope if given. Returns undefined if no variable has this id. */
 export async function updateVariable(
   trx: Transaction,
   owner: VariableOwner,
@@ -86,7 +86,7 @@ export async function deleteVariable(trx: Transaction, owner: VariableOwner, id:
   return (await trx<VariableRow>('variables').where(match).delete()) > 0;
 }
 
-/** Returns an owner's variables without their values. The size is that of key and value, in bytes. */
+/** Returns an owner's variables without their values. `bytes` is the size of a variable's key and value together. */
 export async function sizesOfVariables(
   db: Db,
   owner: VariableOwner,
@@ -99,7 +99,7 @@ export async function sizesOfVariables(
   );
 }
 
-/** Stores variables. An existing row keeps its id, for which the caller has sealed the new value. */
+/** Stores variables. An existing variable keeps its id, because the caller has sealed the new value for that id. */
 export async function upsertVariables(
   trx: Transaction,
   owner: VariableOwner,

@@ -20,8 +20,8 @@ import {
 type LockedService = Pick<ServiceRow, 'id' | 'kind' | 'lifecycle_status' | 'configuration'>;
 
 /**
- * Adds a volume to a service. The next release mounts the volume. Throws invalid_request, capacity_exceeded, conflict;
- * volume_single_replica if the service can have several replicas.
+ * Adds a volume to a service. The next release mounts the volume. Throws `invalid_request`, `capacity_exceeded` or
+ * `conflict`, and `volume_single_replica` if the service can have several replicas.
  */
 export async function addVolume(
   trx: Transaction,

@@ -25,7 +25,7 @@ export interface VolumeRow {
 /** The service of a `full` volume is stopped (`workers/volumes/volume-state.ts`). */
 type VolumeState = 'open' | 'nearly_full' | 'full';
 
-/** Kinds of services that run the tenant's own processes. */
+/** Kinds of services that can have volumes: those that run the tenant's own processes. */
 export const VOLUME_KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
 export const MAX_VOLUMES = 5;
 const MAX_MOUNT_PATH_LENGTH = 512;
@@ -47,7 +47,7 @@ export const VOLUME_FIELDS = {
 const SYSTEM = [
   ...['/etc', '/proc', '/sys', '/dev', '/usr', '/bin', '/sbin', '/lib', '/lib64', '/boot', '/run', '/var/run'],
 ];
-/** Folders in which the platform mounts its own files. `OWN_BELOW` also excludes the folders below. */
+/** The platform's own folders. No volume may be mounted there, nor anywhere below a folder in `OWN_BELOW`. */
 const OWN = ['/', '/mnt', '/mnt/app', '/.init', '/.bin'];
 const OWN_BELOW = ['/mnt/home', '/mnt/tools'];
 

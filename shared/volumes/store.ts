@@ -2,8 +2,8 @@ import { anyRow, type Db, oneRow, rowsOf, type Transaction } from '../core/datab
 import type { VolumeRow } from './model.js';
 
 /**
- * A volume with the name of its node or host; null if no host has the volume yet. If no worker of the host is known,
- * `host` is the host's id.
+ * A volume with `host`, the name of its node or host. `host` is the host's id if no worker of the host is known, and
+ * null if no host has the volume yet.
  */
 export type VolumeView = VolumeRow & { host: string | null };
 

@@ -41,7 +41,7 @@ export function shownUrl(address: string, format: WebhookFormat): string {
   return url.href;
 }
 
-/** Delay between attempts. The last of `MAX_TRIES` is about a day after the first. */
+/** Delays between the attempts to send a delivery, in milliseconds. The last attempt is about a day after the first. */
 const PAUSE = { first: 30_000, longest: 2 * 60 * 60_000 };
 export const MAX_TRIES = 20;
 
@@ -76,7 +76,7 @@ export function deliveryBody({ id, event, workspaceId, happenedAt, data }: Deliv
   return JSON.stringify({ id, event, workspaceId, createdAt: happenedAt.toISOString(), data });
 }
 
-/** Returns `t=<seconds>,v1=<hex>`, the HMAC-SHA256 of `<seconds>.<body>`. A receiver can reject old times. */
+/** Returns `t=<seconds>,v1=<hex>`. `<hex>` is the HMAC-SHA256 of `<seconds>.<body>`. Receivers can reject old times. */
 export function signatureOf(secret: string, body: string, now: Date): string {
   const seconds = Math.floor(now.getTime() / 1000);
   return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;

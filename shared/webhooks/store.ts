@@ -70,12 +70,12 @@ export async function deleteWebhook(trx: Transaction, workspaceId: string, id: s
 }
 
 /**
- * SQL: matches the times since `storeDeliveries` last looked for events of a webhook, and two minutes before, because a
- * transaction may commit after others that finished later. A unique index prevents duplicate events.
+ * SQL: matches times since `storeDeliveries` last looked for a webhook's events, and the two minutes before, because a
+ * transaction can commit later than the time that it stores. A unique index prevents duplicate events.
  */
 const SINCE = `> greatest(w.created_at, w.scanned_at - interval '2 minutes')`;
 const SERVICE = `'serviceId', s.id, 'serviceName', s.name`;
-/** SQL queries for finished work: the event's name, the id of the work, its time and its data. */
+/** SQL queries that find finished work. They return the event's name, the id of the work, its time and its data. */
 const SOURCES: readonly string[] = [
   `select 'deployment.' || d.status as event, d.id::text as subject, d.finished_at as happened_at,
           jsonb_build_object(${SERVICE}, 'slug', s.slug, 'kind', s.kind, 'deploymentId', d.id, 'trigger', d.trigger, 'actor', d.actor,

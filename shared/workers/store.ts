@@ -5,11 +5,11 @@ export const ONLINE_SECONDS = 15;
 
 export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
 
-/** What a host has. Its workers skip periodic sweeps for other things, which saves database queries. */
+/** What a host has. Its workers skip periodic sweeps for what the host lacks, which saves database queries. */
 export interface HostContents {
   databases: boolean;
   volumes: boolean;
-  /** True if releases wait for any host to start their replicas. Such a release does not belong to a host yet. */
+  /** True if there are live releases without replicas. They belong to no host yet, so each host may start them. */
   releasesToStart: boolean;
 }
 

@@ -33,8 +33,8 @@ export function reachedThresholds(cost: number, budget: number): number[] {
 }
 
 /**
- * Returns true if a change of settings allows further costs. The first budget counts too, although costs were unlimited
- * until then, because it states an amount that may be spent.
+ * Returns true if a change of settings may allow higher costs. That includes a new currency, and the first budget:
+ * costs were unlimited before, but a budget states an amount that may be spent.
  */
 export function consentsToPayment(before: WorkspaceConfiguration, after: WorkspaceConfiguration): boolean {
   const lifted = after.budget === 0 && before.budget > 0;

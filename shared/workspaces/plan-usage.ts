@@ -32,7 +32,7 @@ const USED = {
                        as count from workspaces w where w.id = ?`,
 } as const;
 
-/** Returns how many of these objects a workspace, project or service has. Excludes finished deployments. */
+/** Returns how many objects of the kind `what` the workspace, project or service has. Excludes finished deployments. */
 export function countUsed(db: Db, what: keyof typeof USED, ownerId: string): Promise<number> {
   return countOf(db, USED[what], [ownerId]);
 }
@@ -58,7 +58,7 @@ export async function buildMinutes(db: Db, workspaceId: string): Promise<number>
 
 export type PricedServiceRow = PricedService & { id: string };
 
-/** Returns the services that determine the estimated cost. Archiving does not stop a live release, which counts. */
+/** Returns the services that determine the estimated cost. Archived services count while they have a live release. */
 export async function pricedServices(db: Db, workspaceId: string): Promise<PricedServiceRow[]> {
   return rowsOf<PricedServiceRow>(
     db,
@@ -70,7 +70,7 @@ export async function pricedServices(db: Db, workspaceId: string): Promise<Price
   );
 }
 
-/** Returns the live release's plan and the wanted replicas; empty without a live release. */
+/** Returns the live release's plan and the wanted replicas; an empty list if there is no live release. */
 export function runningServices(db: Db, service: { id: string }): Promise<PricedService[]> {
   return rowsOf<PricedService>(
     db,

@@ -10,8 +10,8 @@ import { buildMinutes, countServices, countUsed, pricedServices, runningServices
 import { workspaceOf } from './store.js';
 
 /**
- * Each check must run in the transaction that uses the capacity. All except that of build minutes take a lock until the
- * commit, so that concurrent requests cannot exceed a limit together.
+ * Each check must run in the transaction that uses the capacity. All checks except that of the build minutes take a
+ * lock until the commit, so that concurrent requests cannot exceed a limit together.
  */
 
 /** Throws capacity_exceeded if the workspace has reached its plan's `workspaceLimit` of services. */
@@ -36,7 +36,7 @@ const LIMITS = {
   deployments: { most: 2000, text: 'deployments that wait or run in a workspace' },
 } as const;
 
-/** Throws capacity_exceeded if a workspace, project or service already has the maximum number. */
+/** Throws `capacity_exceeded` if the owner has reached a limit. The owner is a workspace, a project or a service. */
 export async function assertRoomFor(trx: Transaction, what: keyof typeof LIMITS, ownerId: string): Promise<void> {
   await lockLimits(trx, ownerId);
   const { most, text } = LIMITS[what];

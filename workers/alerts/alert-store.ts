@@ -17,7 +17,7 @@ export interface MinuteFigures {
   latency: number[] | null;
 }
 
-/** A rule with one of its services, the state before this evaluation, and the figures since then. */
+/** A rule with one of its services, the state after the last evaluation, and the figures since that evaluation. */
 export interface Pair extends Omit<AlertState, 'status'> {
   alert_id: string;
   workspace_id: string;
@@ -39,7 +39,7 @@ export interface Pair extends Omit<AlertState, 'status'> {
   certificate_days: number | null;
 }
 
-/** Reads the pairs to evaluate. Workspaces take turns. In each turn, the oldest evaluations come first. */
+/** Reads the pairs to evaluate. Workspaces take turns, each with the pair whose last evaluation is the oldest. */
 export function readPairs(trx: Transaction): Promise<Pair[]> {
   return rowsOf<Pair>(
     trx,

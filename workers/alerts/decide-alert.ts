@@ -8,7 +8,7 @@ export interface AlertState {
   since: Date | null;
   /** For how many consecutive minutes the value was beyond the threshold or, while the rule fires, within it. */
   run: number;
-  /** How many consecutive minutes within the threshold end a firing alert. */
+  /** After how many consecutive minutes within the threshold a firing alert is resolved. */
   returnMinutes: number;
   resolvedAt: Date | null;
   dataAt: Date | null;
@@ -23,11 +23,11 @@ export interface Sample {
 export type AlertMessage = 'firing' | 'resolved';
 
 const MINUTE_MS = 60_000;
-/** How many consecutive minutes within the threshold end a firing alert: the least and the most. */
+/** The first and the largest value of `returnMinutes`. The value doubles each time the rule flaps. */
 const RETURN_MINUTES = { first: 5, longest: 60 };
-/** A rule that fires again within this time after its end is flapping. */
+/** A rule flaps if it fires again within this time after its last alert was resolved. */
 const FLAPPING_MS = 60 * MINUTE_MS;
-/** Unless the rule fires, a longer gap in the data ends a run of minutes. The status becomes `unknown`. */
+/** A longer gap in the data makes the status `unknown` and ends a run of minutes, unless the rule is firing. */
 const MAX_GAP_MS = 60 * MINUTE_MS;
 
 export const INITIAL: AlertState = {
@@ -80,7 +80,7 @@ function withValue(rule: AlertRule, state: AlertState, at: Date, value: number):
   return { ...measured, status: 'firing', since, run: 0, returnMinutes: returnMinutesOf(state, at) };
 }
 
-/** For restarts one minute suffices: its value already counts the restarts of the last `forMinutes` minutes. */
+/** One minute suffices for `restarts`: its value counts the restarts of the last `forMinutes` minutes. */
 function minutesToFire({ metric, forMinutes }: AlertRule): number {
   return metric === 'restarts' ? 1 : forMinutes;
 }

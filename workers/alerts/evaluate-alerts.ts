@@ -19,7 +19,7 @@ export async function evaluateAlerts({ db }: { db: Db }): Promise<void> {
 
 function evaluateBatch(db: Db): Promise<number> {
   return db.transaction(async (trx) => {
-    // Two workers may briefly lead at the same time. Without the lock, both would send the message.
+    // For a short time, two workers may both evaluate alerts. Without the lock, both would send the same messages.
     await lockUntilCommit(trx, 'ranvier.alerts');
     const decided = (await readPairs(trx)).map((pair) => ({ pair, ...decide(pair) }));
     await storeStates(

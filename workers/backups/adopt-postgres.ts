@@ -17,7 +17,7 @@ export interface Adoption {
   adminPassword: string;
 }
 
-/** Returns what must change in a backup's data for `service`; null if nothing. Redis data contains no users. */
+/** Returns the changes that `service` needs in a backup's data; null for none. Redis data contains no users. */
 export async function adoptionOf(
   { db, keyring }: Pick<JobDeps, 'db' | 'keyring'>,
   backup: BackupRow,

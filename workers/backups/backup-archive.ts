@@ -138,7 +138,8 @@ async function* contentOf(size: number, read: (position: number) => Promise<Buff
   let position = 0;
   while (position < size) {
     const piece = await read(position);
-    // The file became shorter. Zeros pad the entry, and recovery replays the change from the WAL.
+    // If the piece is empty, the file became shorter. Zeros pad the entry, and recovery replays the change from the
+    // WAL.
     const chunk = (piece.length === 0 ? Buffer.alloc(READ_BYTES) : piece).subarray(0, size - position);
     position += chunk.length;
     yield chunk;

@@ -9,7 +9,9 @@ export interface StoredObject {
 export interface BackupStore {
   /** The value in `backups.store`: `s3`, or `folder:` and the id of the host. */
   readonly id: string;
-  /** Stores an archive, replacing one of the same name. Returns its size in bytes. A failed write leaves nothing. */
+  /**
+   * Stores an archive. Replaces an archive of the same name. Returns its size in bytes. A failed write leaves nothing.
+   */
   write(name: string, archive: Readable, signal: AbortSignal): Promise<number>;
   /** Reads an archive, published or not. Throws a `BackupError` if there is none. */
   read(name: string, signal: AbortSignal): Promise<Readable>;

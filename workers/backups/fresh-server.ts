@@ -32,8 +32,8 @@ export interface FreshServer {
 }
 
 /**
- * Starts a server on unpacked data without network, and runs `work` with the folder of its socket. Stops the server
- * afterwards, so that it writes everything. Throws a `BackupError`.
+ * Starts a server without network on unpacked data, and runs `work` with the folder of its socket. Stops the server
+ * afterwards, so that it writes everything to the disk. Throws a `BackupError`.
  */
 export function withFreshServer<T>(
   server: FreshServer,

@@ -2,7 +2,7 @@ import type { Config } from '../../shared/core/config.js';
 import type { BackupStore } from './backup-store.js';
 import { FolderStore } from './folder-store.js';
 
-/** The stores that this host can reach. `all` may include an earlier BACKUP_STORE, whose archives stay readable. */
+/** The stores that this host can reach. New archives go to `current`, but archives in all stores can be read. */
 export interface BackupStores {
   current: BackupStore;
   all: readonly BackupStore[];

@@ -69,7 +69,7 @@ async function pause<T>(
   }
 }
 
-/** Marks replicas as paused for this many seconds, or as no longer paused. Returns how many should still run. */
+/** Marks replicas as paused; null removes the mark. Skips replicas that are to stop. Returns how many it changed. */
 function markPaused(db: Db, ids: readonly string[], seconds: number | null): Promise<number> {
   return rowCountOf(
     db,

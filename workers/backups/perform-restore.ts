@@ -13,7 +13,7 @@ import { decideRestore } from './restore-plan.js';
 import { databaseTarget, type RestorePart, type RestoreTarget } from './restore-target.js';
 import { volumesTarget } from './volumes-target.js';
 
-/** Name prefixes of the folders that a restore creates on the volume, next to the server's folder. */
+/** Prefixes of the names of the folders that a restore creates on a volume, next to the data. */
 const BEFORE = 'before-';
 const RESTORED = 'restored-';
 
@@ -99,7 +99,7 @@ async function swapIn({ target, before, none, fresh, signal }: Swap): Promise<vo
         for (const { files, entry } of parts) {
           current();
           const hadData = (await files.names()).includes(entry);
-          // If this worker dies later, the next one finds `none` in place of `before` and does not restore again.
+          // If this worker dies, the next one sees by `before` or `none` that the swap on this volume has begun.
           await (hadData ? files.rename(entry, before) : files.rename(fresh, none));
           current();
           await files.rename(`${hadData ? fresh : none}/${entry}`, entry);

@@ -139,7 +139,7 @@ function firstSegment(label: string): string {
   return found;
 }
 
-/** Returns all WAL segments from `first` to `last`, which must be on one timeline. `size` is a segment's, in bytes. */
+/** Returns all WAL segments from `first` to `last`, which must be on one timeline. A segment has `size` bytes. */
 export function segmentsBetween(first: string, last: string, size: number): string[] {
   const perLog = 0x1_0000_0000 / size;
   const timeline = first.slice(0, 8);

@@ -15,7 +15,7 @@ export interface RedisFigures {
 
 const SOCKET = 'redis.sock';
 
-/** Opens an unpacked backup in a fresh server, and compares the number of keys. Throws a `BackupError`. */
+/** Checks that a fresh server opens a backup and finds the manifest's number of keys. Throws a `BackupError`. */
 export async function checkRedis(
   server: Omit<FreshServer, 'command'> & { binary: string },
   manifest: Manifest,

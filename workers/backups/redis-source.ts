@@ -20,7 +20,7 @@ const POLL_MS = 50;
 /** The first version whose append-only file is a folder of parts. */
 const PARTS_SINCE = 7;
 
-/** Copies a snapshot of a running redis into an archive. There, the snapshot is the server's append-only file. */
+/** Copies a snapshot of a running redis into an archive. In the archive, it replaces the append-only file. */
 export async function copyRedis(
   { dataFolder, admin }: { dataFolder: string | null; admin: RedisAddress },
   archive: ArchiveWriter,

@@ -23,7 +23,7 @@ const WHOLE = '/whole';
 /** Size of an upload's parts, in bytes. S3 accepts at most ten thousand parts. */
 const PART_BYTES = 32 * 1024 * 1024;
 
-/** Archives in a bucket of S3-compatible storage, below the prefix. */
+/** Archives in a bucket of S3-compatible storage. The names of all objects begin with `prefix`. */
 export class S3Store implements BackupStore {
   readonly id = 's3';
   readonly #client: S3Client;
@@ -36,7 +36,7 @@ export class S3Store implements BackupStore {
       region,
       ...(endpoint === null ? {} : { endpoint, forcePathStyle: true }),
       ...(given ? { credentials: { accessKeyId, secretAccessKey: secretAccessKey.reveal() } } : {}),
-      // Only Amazon supports the newer checksums. The archive is authenticated itself, so they are not needed.
+      // Only Amazon supports the newer checksums. The encryption of archives detects changes, so they are not needed.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
     });

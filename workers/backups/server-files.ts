@@ -110,7 +110,7 @@ export class FilesThroughServer implements ServerFiles {
     });
   }
 
-  /** Reads this listed file and as many of the following ones as one query may return. */
+  /** Reads the file at the index `at` of the list, and as many of the files after it as one query may return. */
   async #readFrom(at: number): Promise<void> {
     const names: string[] = [];
     let bytes = 0;
@@ -128,7 +128,7 @@ export class FilesThroughServer implements ServerFiles {
   }
 
   async #pieces(names: readonly string[], position: number): Promise<{ name: string; content: Buffer | null }[]> {
-    // The query returns base64: bytea would be sent as hexadecimal text, which is half as large again.
+    // The query returns base64. PostgreSQL would send bytea as hexadecimal text, which is 1.5 times as long as base64.
     const { rows } = await this.#client.query<{ name: string; piece: string | null }>(
       `select n as name, encode(pg_read_binary_file(n, $2::bigint, $3::bigint, true), 'base64') as piece
          from unnest($1::text[]) n`,

@@ -29,7 +29,7 @@ import type { RestorePart, RestoreTarget } from './restore-target.js';
 import { assertOnHost } from './volumes-source.js';
 import { assertRoom } from './work-folders.js';
 
-/** How long a restore waits for the runs that use the volumes to end, in milliseconds. */
+/** Maximum time for which a restore waits until no run uses the volumes, in milliseconds. */
 const RUNS_WAIT_MS = 120_000;
 const POLL_MS = 500;
 
@@ -94,7 +94,7 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
   };
 }
 
-/** Adds that `writeMarker` creates the mount point, which is missing if no release has mounted the volume yet. */
+/** Makes `writeMarker` also create the mount point. It is missing if no release has mounted the volume yet. */
 function withPoint(files: VolumeFiles, point: string): VolumeFiles {
   const writeMarker = async () => {
     await mkdir(point, { recursive: true, mode: 0o700 });

@@ -31,9 +31,9 @@ export class DependencyCopy {
   }
 
   /**
-   * Replaces the copy with the dependencies at `path` below the real path `app`, in which no command may run. Root
-   * becomes the owner of `app` and of the dependencies: replicas run as the same user as builds, and could put links
-   * there.
+   * Replaces the copy with the dependencies at `path` in the folder `app`. `app` must be a real path, and no command
+   * may run in it during the call. Root becomes the owner of `app` and of the dependencies: replicas run as the same
+   * user as builds, and could put links there.
    */
   async keep(key: string, app: string, path: string, signal: AbortSignal): Promise<void> {
     const source = join(app, path);

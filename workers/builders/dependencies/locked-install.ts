@@ -18,7 +18,7 @@ const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
 
 type Packages = Readonly<Record<string, unknown>>;
 
-/** Returns a digest of the files that determine an installation. Returns null if other things affect it too. */
+/** Returns a digest of the files that determine an installation; null if anything else affects it too. */
 export async function lockedInstall(
   app: string,
   { install, manifests, dependencies, folders }: Pick<BuildPlan, 'install' | 'manifests' | 'dependencies' | 'folders'>,

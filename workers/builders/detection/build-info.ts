@@ -3,7 +3,7 @@ import { FileSystem, Project } from '@netlify/build-info';
 import type { FoundFramework } from './application.js';
 import { normal, type RepositoryTree } from './repository-tree.js';
 
-/** build-info's accuracy for a framework that package.json lists. It is lower if only a file name suggests one. */
+/** The accuracy of frameworks that package.json lists. build-info gives less to what only a file name suggests. */
 const NAMED_BY_PACKAGE = 4;
 
 /** The file system that build-info sees: a repository whose root is `/`. */

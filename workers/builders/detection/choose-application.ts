@@ -77,7 +77,7 @@ function namesFor(kind: ServiceKind): readonly string[] {
   return MAIN_NAMES;
 }
 
-/** Returns the application whose folder has one of these names, the first name first; null if several match. */
+/** Returns the application with the first folder name that matches; null if several have that name. */
 function byName(applications: readonly FoundApplication[], names: readonly string[]): FoundApplication | null {
   for (const name of names) {
     const named = applications.filter(({ rootDirectory }) => rootDirectory.split('/').at(-1) === name);
@@ -90,7 +90,7 @@ function wordsOf({ rootDirectory }: FoundApplication): string[] {
   return rootDirectory.toLowerCase().split(/[/._-]/);
 }
 
-/** Scripts of the root that may start an application's script; the most significant first. */
+/** Scripts in the package.json of the root that may run an application, the most significant first. */
 const SCRIPTS = ['start', 'start:prod', 'build', 'deploy', 'preview', 'dev', 'serve'];
 
 /** Returns the application that a script of the root runs, as in `yarn workspace web start`; null if none. */

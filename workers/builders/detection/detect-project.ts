@@ -55,7 +55,7 @@ export async function detectAndPlan(
   }
 }
 
-/** Reads the project in `rootDirectory`. If it is a root without an application, reads the main application below. */
+/** Reads the project in `rootDirectory`. Below a root that is no application, reads the main application instead. */
 export async function detectProject(
   { app, rootDirectory, kind, settings }: DetectInput,
   { containers }: BuildCapabilities,
@@ -64,7 +64,7 @@ export async function detectProject(
   const reader = await readerOf(app);
   const folder = normal(rootDirectory);
   const project = await readFolder(reader, folder, kind, []);
-  // Applications below `rootDirectory` are searched for only in the root of the repository or of a workspace.
+  // Only a folder that is the root of the repository or of a workspace is searched for applications in its subfolders.
   if (folder !== '' && project.workspace?.folder !== folder) return { project, applications: [] };
   const named = project.platforms.find((platform) => platform.rootDirectory !== null);
   if (folder === '' && named?.rootDirectory != null && reader.tree.kind(named.rootDirectory) === 'directory') {

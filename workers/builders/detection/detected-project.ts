@@ -41,7 +41,7 @@ const CONFIGURATIONS = [
 const MAX_PACKAGES = 300;
 const MAX_PAGES = 200;
 const EMPTY = readManifest('{}');
-/** Maximum number of files that are read per file name pattern of a language, such as `*.csproj`. */
+/** Maximum number of a folder's files that are read because their names match patterns such as `*.csproj`. */
 const MAX_BY_PATTERN = 20;
 
 /** Returns the names in `READ_FILES`. Replaces patterns such as `*.csproj` by the items of `names` that match. */

@@ -4,7 +4,7 @@ import { plain, startFile } from './framework-row.js';
 import { exists } from './node-build.js';
 import { commandUse, fileOf } from './start-scripts.js';
 
-/** Matches files that `main` may name although Node.js is not to run them, such as style sheets and pages. */
+/** Matches files that do not start an application although package.json may name them as `main`. */
 const NO_ENTRY =
   /\.(css|s[ac]ss|less|html?|json|md|vue|svelte|[cm]?tsx?)$|(^|\/)(gulpfile|gruntfile|[\w.-]{1,60}\.conf(ig)?)(\.[cm]?js)?$/i;
 
@@ -97,7 +97,7 @@ function normal(path: string): string {
     .replace(/^\.$/, '');
 }
 
-/** Returns how to start by `serve`, `server` or `dev`: many small servers have no other script. */
+/** Returns how to start by the script `serve`, `server` or `dev`. Many small servers have no other script. */
 export function developmentEntry(app: Application, run: string, notes: string[]): Start[] {
   for (const name of ['serve', 'server', 'dev']) {
     const script = app.manifest.scripts[name];

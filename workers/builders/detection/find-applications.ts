@@ -18,14 +18,14 @@ export interface FoundApplication {
   makes: 'files' | 'pages' | null;
 }
 
-/** `DEEPEST` is the maximum depth of folders that no workspace lists. */
+/** Maximum number of folders that are searched. `DEEPEST` is the maximum depth of folders that no workspace lists. */
 const MAX_FOLDERS = 100;
 const DEEPEST = 3;
 /** Folders of demonstrations, tests, documentation and tools. They are used only if there are no other applications. */
 const SECONDARY =
   /(^|\/)(e2e|tests?|__tests__|spec|fixtures?|__fixtures__|examples?|samples?|demos?|playgrounds?|sandbox|templates?|bench(marks?)?|storybook|docs?|website|scripts|tools|configs?|[^/]+-(e2e|templates?|examples?))(\/|$)/;
 
-/** Folders with Storybook, which shows a library's components, are used only without other applications. */
+/** Storybook shows the components of a library. It is deployed only if no other application is found. */
 const STORYBOOK = 'Storybook';
 
 /** Finds the applications in the subfolders of a repository. The root folder itself is not considered. */

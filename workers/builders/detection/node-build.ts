@@ -80,7 +80,7 @@ export function generatesClient(app: Application): boolean {
   return !names.some((name) => /\bprisma (generate|db push)/.test((scripts[name] ?? '').slice(0, 4096)));
 }
 
-/** Returns the package managers besides `own` that `commands` or always-run scripts call, except npm. */
+/** Returns the package managers that `commands` or always-run scripts call, except `own` and npm. */
 export function otherManagers(app: Application, commands: readonly string[], own: string): ManagerName[] {
   const { scripts } = app.manifest;
   const texts = [...commands, ...reachedFrom(scripts, RUN_ALWAYS).map((name) => scripts[name] ?? '')];
@@ -108,7 +108,7 @@ export function missingEnvFiles({ manifest, files }: Application): string[] {
   return [...new Set(found)].filter((file) => !files.has(file)).slice(0, 5);
 }
 
-/** Returns the command that compiles the file to start; null if the file exists or cannot be compiled. */
+/** Returns the command that compiles what `starts[0]` needs; null if that exists or cannot be compiled. */
 export function compilation(app: Application, starts: readonly Start[], run: string): string | null {
   const needs = starts[0]?.needs ?? null;
   if (needs === null || exists(app, needs) || !app.files.has('tsconfig.json')) return null;
@@ -119,7 +119,7 @@ export function compilation(app: Application, starts: readonly Start[], run: str
   return dependsOn(app, 'typescript') ? 'tsc' : null;
 }
 
-/** Returns true if the project has this JavaScript file. `path` may lack the extension, or be an index.js's folder. */
+/** Returns true if a JavaScript file exists. `path` may lack its extension, or name the folder of an index.js. */
 export function exists({ files }: Pick<Application, 'files'>, path: string): boolean {
   const name = path.replace(/^\.\//, '').replace(/\/$/, '');
   return ['', '.js', '.cjs', '.mjs', '/index.js', '/index.cjs', '/index.mjs'].some((end) => files.has(name + end));

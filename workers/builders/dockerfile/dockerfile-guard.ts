@@ -101,13 +101,13 @@ export function namedImages(text: string, buildArgs: GuardOptions['buildArgs']):
   return [...found.values()];
 }
 
-/** Refuses the platform's own images in every reading of the Dockerfile that an engine may have. */
+/** Refuses the platform's own images, in whichever way an engine may read the Dockerfile. */
 function refuseOwnImages({ readings }: ParsedDockerfile, { buildArgs, ownPrefix }: GuardOptions): void {
   const settings = settingsOf(readings.instructions, buildArgs);
   const budget = { left: MAX_EXPANSIONS };
   const checked = new Set<string>();
   for (const instruction of readings.instructions) {
-    // Engines do not expand variables in the mounts of a RUN, and its command belongs to the shell.
+    // Engines do not expand variables in the mounts of a RUN. In its command, the shell expands them.
     const isExpanded = instruction.name !== 'RUN';
     for (const name of imagesOf(instruction)) {
       if (checked.has(`${isExpanded} ${name}`)) continue;
@@ -128,7 +128,7 @@ function refuseOwnImages({ readings }: ParsedDockerfile, { buildArgs, ownPrefix 
   }
 }
 
-/** Name of a variable → what it may be set to. The texts may use variables themselves. */
+/** Name of a variable → the texts to which it may be set. A text may contain further variables. */
 type Settings = ReadonlyMap<string, ReadonlySet<string>>;
 
 function settingsOf(instructions: readonly Instruction[], buildArgs: GuardOptions['buildArgs']): Settings {

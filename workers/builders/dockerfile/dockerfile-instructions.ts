@@ -18,7 +18,7 @@ export interface ParsedDockerfile {
 
 const DIRECTIVE = /^#[ \t]*([a-zA-Z][a-zA-Z0-9]*)[ \t]*=(.*)$/;
 
-/** Parses a Dockerfile in linear time. Lines of here-documents count too, so that a guard misses no instruction. */
+/** Parses a Dockerfile in linear time. Lines of here-documents become instructions too, so that a guard misses none. */
 export function parseDockerfile(text: string): ParsedDockerfile {
   const lines = text
     .replace(/^\ufeff/, '')

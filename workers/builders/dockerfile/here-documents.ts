@@ -14,7 +14,7 @@ export interface PlainDockerfile {
 
 /**
  * Rewrites here-documents for buildah before 1.33 (in Debian 12), which does not support them. Lines keep their
- * numbers. Leaves a RUN whose here-document names an interpreter, and a COPY whose here-document uses variables.
+ * numbers. Skips a RUN whose here-document names an interpreter, and a COPY whose here-document uses variables.
  */
 export function withoutHereDocuments(dockerfile: string): PlainDockerfile {
   const lines = dockerfile.split('\n');

@@ -11,7 +11,7 @@ const MANIFEST = '/manifest.json';
 const LEFT_OUT = ['/repositories', '/index.json', '/oci-layout'];
 const MAX_MANIFEST_BYTES = 1024 * 1024;
 
-/** Copies an image archive with `name` as its image's only name. Leaves out links: they may lead out of it. */
+/** Copies an image archive with `name` as its only image name. Leaves out links, which may lead out of the archive. */
 export function renameArchive(archive: Readable, name: string): Readable {
   const output = pack();
   const entries = extract();

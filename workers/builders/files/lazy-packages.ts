@@ -4,7 +4,7 @@ import type * as Toml from 'smol-toml';
 import type * as Yaml from 'yaml';
 import { lazily } from '../../../shared/core/lazily.js';
 
-/** Packages are loaded on first use: each takes much of a reader process's start time, and most projects need none. */
+/** Packages are loaded on first use: loading all of them would delay each build, and most projects need none. */
 const load = createRequire(import.meta.url);
 export const semver = lazily(() => load('semver') as typeof Semver);
 const yaml = lazily(() => load('yaml') as typeof Yaml);

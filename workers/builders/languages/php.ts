@@ -98,7 +98,8 @@ function versionOf(files: ProjectFiles, { require }: Manifest): LanguageWish {
 }
 
 /**
- * Defaults for what is not configured: a key, without which Laravel serves no request, and stores without a database.
+ * Sets a key if none is configured, because Laravel serves no request without one. Without a configured database, the
+ * session and the cache use stores that need none.
  */
 const LARAVEL = `mkdir -p storage/logs storage/framework/cache/data storage/framework/sessions storage/framework/views bootstrap/cache
 if [ -z "$APP_KEY" ] && ! grep -q '^APP_KEY=.' .env 2>/dev/null; then
