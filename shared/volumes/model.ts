@@ -67,7 +67,6 @@ export function mountPathProblem(path: string, others: readonly string[]): strin
   return near === undefined ? null : `and ${near} are one inside the other`;
 }
 
-/** Returns true for the folder itself and for every path inside it. */
 function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }

@@ -3,7 +3,7 @@ import type { WorkspaceConfiguration } from './model.js';
 
 const THIS_MONTH = `date_trunc('month', now() at time zone 'utc')::date`;
 
-/** SQL: the delay after a failed attempt to send an alert, from the second attempt on: four minutes to an hour. */
+/** SQL: the delay after the second and each later attempt to send an alert. It grows from four minutes to an hour. */
 const PAUSE = `least(interval '1 hour', interval '1 minute' * power(2, least(a.tries + 1, 10)))`;
 
 export interface BudgetAlert {

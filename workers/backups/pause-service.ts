@@ -8,7 +8,7 @@ import type { Sandbox } from '../sandbox/sandbox.js';
 import { withHold } from '../volumes/hold-service.js';
 import { isHeld } from '../volumes/holds.js';
 
-/** Maximum time to wait for the end of a deployment or of another hold of the volumes, in milliseconds. */
+/** Maximum time to wait until no deployment is in progress and nothing else holds the volumes, in milliseconds. */
 const WAIT_MS = 120_000;
 const POLL_MS = 1_000;
 const RENEW_MS = 2_000;

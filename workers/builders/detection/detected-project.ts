@@ -15,7 +15,7 @@ export interface DetectedProject {
   /** The folder's path, relative to the repository; '' is the repository itself. */
   folder: string;
   files: ProjectFiles;
-  /** Null if the folder has no package.json. */
+  /** Null if the folder has neither a package.json nor an Nx project. */
   app: Application | null;
   /** The workspace that has this folder as its root or as a package; null if there is none. */
   workspace: Workspace | null;

@@ -147,7 +147,7 @@ function folderOf(value: unknown): string {
   return pathOf(value) ?? '';
 }
 
-/** Returns a relative path without `..`; null for every other value. */
+/** Returns a path without slashes at its ends; null for unusable values, such as a path with `..`. */
 function pathOf(value: unknown): string | null {
   const text = filled(value);
   if (text === null || text.length > 512) return null;

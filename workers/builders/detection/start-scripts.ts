@@ -1,7 +1,6 @@
 import { FOREVER_VALUED, OPTION_DECIDES, PROGRAMS, VALUED, WATCHERS, WATCHING } from './script-programs.js';
 import { commandsOf, MAX_LINE_LENGTH, nameOf, withoutPrefixes } from './script-words.js';
 
-/** What a start command is used for. */
 export type CommandUse =
   | { use: 'production' }
   /** A watcher that restarts `command`. Production runs `command` without the watcher. */

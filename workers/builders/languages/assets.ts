@@ -18,7 +18,7 @@ interface AssetsOptions {
   also?: readonly string[];
 }
 
-/** Adds steps that build assets with Node.js if package.json builds any. Throws `BuildError` if it is invalid. */
+/** Adds steps that build assets with Node.js if the project has any. Throws `BuildError` if package.json is invalid. */
 export function withAssets(
   files: ProjectFiles,
   plan: LanguagePlan,

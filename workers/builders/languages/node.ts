@@ -9,7 +9,7 @@ import { installManifests, managerTools, packageManagerOf } from '../toolchains/
 import { program } from '../toolchains/required-tool.js';
 import type { Language, LanguagePlan } from './language.js';
 
-/** Development dependencies stay installed: builds need them, and many applications start with one. */
+/** Development dependencies stay installed, because builds and the start commands of many applications need them. */
 export const node: Language = {
   runtime: 'node',
   marks: ['package.json'],
