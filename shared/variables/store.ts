@@ -53,7 +53,7 @@ export async function findVariableKey(db: Db, owner: VariableOwner, id: string):
   return (await db<VariableRow>('variables').where(match).first('key'))?.key;
 }
 
-/** Stores a variable. Returns undefined if its owner already has one with this key. */
+/** Stores a variable. Returns undefined if its owner already has a variable with this key. */
 export async function insertVariable(
   trx: Transaction,
   owner: VariableOwner,

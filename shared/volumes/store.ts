@@ -35,7 +35,7 @@ export async function resizeVolume(trx: Transaction, id: string, sizeGb: number)
   await trx<VolumeRow>('volumes').where({ id }).update({ size_gb: sizeGb, updated_at: trx.fn.now() });
 }
 
-/** Deletes a volume. If a host has it, the row is kept until the host has deleted the content. */
+/** Deletes a volume. If a host has the volume, its row is kept until the host has deleted the content. */
 export async function removeVolume(trx: Transaction, id: string): Promise<void> {
   await trx.raw('update volumes set removed_at = now(), updated_at = now() where id = ?', [id]);
   await trx.raw('delete from volumes where id = ? and host_id is null', [id]);

@@ -45,7 +45,7 @@ export function shownUrl(address: string, format: WebhookFormat): string {
 const PAUSE = { first: 30_000, longest: 2 * 60 * 60_000 };
 export const MAX_TRIES = 20;
 
-/** Returns the delay after an attempt, in milliseconds; null after the last one. Attempts are counted from 1. */
+/** Returns the delay after an attempt, in milliseconds; null after the last attempt. Attempts are counted from 1. */
 export function pauseAfterTry(tries: number): number | null {
   return tries >= MAX_TRIES ? null : Math.min(PAUSE.first * 2 ** (tries - 1), PAUSE.longest);
 }

@@ -65,7 +65,7 @@ export const PartialWorkspaceConfigurationSchema = Type.Partial(Type.Object(with
   additionalProperties: false,
 });
 
-/** Returns every setting of a workspace: the stored values, and defaults for the others. */
+/** Returns every setting of a workspace: the stored values, and the defaults of all other settings. */
 export function workspaceConfiguration(stored: Partial<WorkspaceConfiguration>): WorkspaceConfiguration {
   return { ...DEFAULT_WORKSPACE_CONFIGURATION, ...stored };
 }

@@ -12,7 +12,7 @@ const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 const MAGIC = Buffer.from('RANVIER1');
 const LENGTH_BYTES = 2;
-/** Maximum length of the sealed key. A longer one can only come from a damaged archive. */
+/** Maximum length of the sealed key. A longer key can only come from a damaged archive. */
 const MAX_SEALED_KEY_BYTES = 1024;
 
 export function newArchiveKey(): Buffer {

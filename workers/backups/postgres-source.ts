@@ -13,7 +13,7 @@ export interface PostgresFacts {
   user: string;
 }
 
-/** Folders whose content is left out: PostgreSQL creates it when it starts, or only the running server needs it. */
+/** Folders whose content is left out: PostgreSQL creates it at each start, or needs it only while it runs. */
 const EMPTIED = [
   'pg_wal',
   'pg_replslot',

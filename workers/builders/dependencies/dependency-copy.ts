@@ -9,7 +9,7 @@ import { usedMb } from '../files/folder-size.js';
 
 const CONTENT = 'content';
 const KEY = 'key';
-/** Maximum size of copied dependencies, in MB. Larger ones are installed anew in each build. */
+/** Maximum size of copied dependencies, in MB. Larger dependencies are installed anew in each build. */
 const MAX_SIZE_MB = 1024;
 
 /** A copy of a service's installed dependencies for its next build. Commands of tenants cannot access the copy. */

@@ -48,7 +48,7 @@ export function configText({ files }: Pick<Application, 'files'>, stem: string):
   return '';
 }
 
-/** Removes lines that are comments: settings in them must not count. Comments at the end of a line remain. */
+/** Removes lines that are comments, because settings in them have no effect. Comments at the end of a line remain. */
 export function withoutComments(text: string): string {
   return text
     .split('\n')

@@ -80,7 +80,7 @@ function withConfigured(manifest: PackageManifest, files: ProjectFiles, workspac
   return { ...manifest, dependencies: { ...Object.fromEntries(configured), ...manifest.dependencies } };
 }
 
-/** Reads the files of a repository that detection needs. Throws `BuildError` if one is too large or invalid. */
+/** Reads the files of a repository that detection needs. Throws `BuildError` if a file is too large or invalid. */
 export class ProjectReader {
   readonly #app: string;
   readonly tree: RepositoryTree;

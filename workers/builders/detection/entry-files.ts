@@ -72,7 +72,7 @@ function sourceOf({ files, manifest: { scripts, main } }: Application): string |
   return [...named.map(normal), ...SOURCE_ENTRIES].find((file) => plain(file) && files.has(file)) ?? null;
 }
 
-/** Returns how to start the compiled entry file, in the output folder of tsconfig.json or in a usual one. */
+/** Returns how to start the compiled entry file, in the folder that tsconfig.json names or in a usual folder. */
 function compiledEntries(app: Application): Start[] {
   const { files } = app;
   const source = sourceOf(app);

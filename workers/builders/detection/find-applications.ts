@@ -58,7 +58,7 @@ function makesOf(app: Application): FoundApplication['makes'] {
 /** Configuration files that applications have and libraries do not. With Nx, often no script names the framework. */
 const CONFIGURATION = /^(next|nuxt|astro|svelte|react-router|docusaurus|gatsby)[.-]config\.[cm]?[jt]s$/;
 
-/** Frameworks on which a library may depend, too. Only an application has a page or starts a server. */
+/** Libraries depend on these frameworks too, so a package also needs a page or a server to be an application. */
 const OF_LIBRARIES = 'vite webpack rollup rsbuild parcel solid-js tanstack-router rspack farm svelte'.split(' ');
 
 /** Returns true if a package is more than a library: it builds pages, or starts a server. */

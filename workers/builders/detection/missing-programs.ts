@@ -40,8 +40,8 @@ export function missingPrograms(
 }
 
 /**
- * Returns the program that a command starts, and the words before it: a wrapper may be missing too. For
- * `cross-env A=b tsx app.ts`, returns `cross-env`, `A=b` and `tsx`.
+ * Returns the program that a command starts, and the words before it. A wrapper before the program may be missing too.
+ * For `cross-env A=b tsx app.ts`, returns `cross-env`, `A=b` and `tsx`.
  */
 function programs(words: readonly string[]): string[] {
   const rest = withoutPrefixes(words);

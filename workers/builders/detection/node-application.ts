@@ -148,7 +148,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const names = ['start:prod', 'start:production', 'start:server', 'serve:prod', ...FINAL_SCRIPTS];
   for (const name of names) {
     const script = scripts[name];
-    // Skips a script that only serves the built pages: publishing them does the same.
+    // Skips a script that only serves the built pages, because the platform publishes the pages itself.
     if (isPage && (script === undefined || fileOf(script, scripts) === null)) continue;
     if (starts.length === 0 && script !== undefined)
       starts.push(...take(script, `${run} ${name}`, `The script ${name}`));

@@ -60,7 +60,7 @@ export function explainBuild(
   return new BuildError(`the build failed: ${reason}`);
 }
 
-/** Returns the beginning and the end of a long message, one of which contains the cause. */
+/** Returns the beginning and the end of a long message. The cause is in one of these two parts. */
 function bounded(message: string): string {
   const half = MAX_MESSAGE_LENGTH / 2;
   return message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, half)} … ${message.slice(-half)}`;

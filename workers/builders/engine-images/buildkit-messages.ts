@@ -25,7 +25,7 @@ const { root } = protobuf.parse(`
   message HealthResponse { enum ServingStatus { UNKNOWN = 0; SERVING = 1; } ServingStatus status = 1; }
 `);
 
-/** Encodes and decodes one message. `decode` throws an `Error` for bytes that are not such a message. */
+/** Encodes and decodes messages of one type. `decode` throws an `Error` for bytes that are no message of this type. */
 export interface MessageType<T> {
   encode(message: T): Buffer;
   decode(bytes: Uint8Array): T;

