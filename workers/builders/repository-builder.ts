@@ -48,7 +48,7 @@ export interface RepositoryBuilderOptions {
   source: RepositorySource;
   images: FolderImageStore;
   toolchains: Pick<ToolchainStore, 'provide' | 'pathOf'>;
-  /** What builds and pulls of images need; absent or null if this host cannot build and pull images. */
+  /** The options for building and pulling images; absent or null if this host can do neither. */
   imageBuilds?: ImageBuilderOptions | null;
 }
 

@@ -52,7 +52,7 @@ export const python: Language = {
   },
 };
 
-/** Returns versions in order of precedence. `requires-python` is optional, because it is meant for libraries. */
+/** Returns versions in order of precedence. `requires-python` is only a preference: it is meant for libraries. */
 function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   const minimum = versionIn(files, 'pyproject.toml', /^requires-python\s*=\s*["']([^"'\n]{1,80})["']/m);
   const pipenv = versionIn(files, 'Pipfile', /^python_version\s*=\s*"([^"\n]{1,40})"/m);
@@ -64,7 +64,7 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   ];
 }
 
-/** Returns the files that determine an installation; null if it may depend on others. */
+/** Returns the files that alone determine what is installed; null if the installation may read others. */
 function manifestsOf(files: ProjectFiles): string[] | null {
   const text = files.text('requirements.txt');
   if (text !== undefined) {

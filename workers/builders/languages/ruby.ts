@@ -120,7 +120,10 @@ function runsHere(lock: string): boolean {
   return platforms.length === 0 || ['ruby', PLATFORM, `${PLATFORM}-gnu`].some((name) => platforms.includes(name));
 }
 
-/** Returns the names of the gems in the lock file, otherwise in the Gemfile. rack before 3 contains `rackup`. */
+/**
+ * Returns the names of the gems in the lock file, otherwise in the Gemfile. Adds `rackup` for a rack before version 3,
+ * which contains it.
+ */
 function gemsOf(files: ProjectFiles): ReadonlySet<string> {
   const lock = files.text('Gemfile.lock') ?? '';
   const locked = [...lock.matchAll(/^ {4}([\w.-]+) \(([^)]*)\)/gm)];

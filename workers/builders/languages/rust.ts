@@ -8,7 +8,7 @@ import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 const BINARY = '.ranvier/app';
 
-/** Rust: a release build of the package's binary. Compiled dependencies stay in the service's cache. */
+/** Rust projects, recognised by a Cargo.toml. Compiled dependencies stay in the service's cache. */
 export const rust: Language = {
   runtime: 'rust',
   marks: ['Cargo.toml'],
@@ -37,7 +37,7 @@ export const rust: Language = {
   },
 };
 
-/** Returns the version that a toolchain file pins, otherwise `rust-version`, a minimum that cargo itself checks. */
+/** Returns versions in order of precedence. `rust-version` is only a preference, because cargo itself checks it. */
 function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   const channel = versionIn(files, 'rust-toolchain.toml', /^\s*channel\s*=\s*"([^"\n]{1,60})"/m);
   const plain = (files.text('rust-toolchain') ?? '').includes('[')
@@ -50,7 +50,7 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   return [...named, minimum && { text: `>=${minimum.text}`, source: 'rust-version in Cargo.toml', optional: true }];
 }
 
-/** Returns the name of the binary to build. Throws `BuildError` if there are several and none is clearly the server. */
+/** Returns the name of the binary to build. Throws `BuildError` if there is none, or if none is clearly the server. */
 function binaryOf(files: ProjectFiles): string | null {
   const text = files.text('Cargo.toml') ?? '';
   const defaultRun = /^\s*default-run\s*=\s*"([\w-]{1,100})"/m.exec(text)?.[1];

@@ -18,7 +18,8 @@ import { type ImageTask, pull, runImageTools, storeImage, UNPACK_LAYOUT } from '
 import { type ImageConfig, writeDockerFormat } from './oci-layout.js';
 
 /**
- * The beginning of the shell scripts. `$1` has the input files, `$2` buildah's storage, which the next build gets too.
+ * The beginning of the shell scripts. `$1` is the folder of the input files. `$2` is the folder of buildah's storage,
+ * which is kept for the service's next build.
  */
 const PREPARE = `
 set -e
@@ -54,7 +55,7 @@ const INPUTS = `${TOOLS_PATH}/inputs`;
 const REGISTRIES = 'unqualified-search-registries = ["docker.io"]\nshort-name-mode = "permissive"\n';
 const POLICY = '{ "default": [{ "type": "insecureAcceptAnything" }] }\n';
 
-/** Builds the repository's Dockerfile. `project` is the real path of its folder below `app`. Throws `BuildError`. */
+/** Builds the repository's Dockerfile. `project` is the real path of the project's folder. Throws `BuildError`. */
 export async function buildDockerfile(task: ImageTask, project: string): Promise<BuiltImage> {
   const { options, request, context, limit, folder } = task;
   const places = { app: folder.app, project, ownPrefix: null };

@@ -17,7 +17,7 @@ export function explainBuildah(dockerfile: string, cause: string): string | null
   return `${place} of the Dockerfile, ${step.slice(0, 200)}: ${reason}`;
 }
 
-/** Returns the line number at which an instruction begins, without the platform's own lines at the top. */
+/** Returns the number of the line that begins an instruction. Lines that the platform added at the top do not count. */
 function lineOf(dockerfile: string, step: string): number | null {
   const wanted = spaced(step);
   const lines = dockerfile.split('\n');

@@ -52,7 +52,7 @@ export interface ImageTask {
   folder: BuildFolder;
 }
 
-/** Pulls and stores the image that the configuration names, with the deployment's digest. Throws `BuildError`. */
+/** Pulls the configured image, with the digest that the deployment recorded, and stores it. Throws `BuildError`. */
 export async function adoptImage(task: ImageTask): Promise<BuiltImage> {
   const { options, request, context, limit, folder } = task;
   const { image, pinned } = requestedImage(request);
@@ -101,7 +101,7 @@ export async function runImageTools(
   command: string,
   { what, explain, env = {}, ...folders }: ToolRun,
 ): Promise<void> {
-  // Only the owner of the folder itself changes: hard links in it may lead to the store of layers.
+  // Changes the owner of the folder, but not of its files: they may be hard links to the shared store of layers.
   await chown(directory, firstImageUser(), firstImageUser());
   const output = new CommandOutput(context);
   const spec = { ...buildSandbox(request, directory, 0), ...folders, command, cwd: '', env, imageTools: true as const };

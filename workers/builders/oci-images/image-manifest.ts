@@ -24,7 +24,10 @@ const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: '
 const CHECK_MS = 30_000;
 const CHECK_RETRIES = 3;
 
-/** Returns how an unpacked image is started. Throws `BuildError` for another architecture or without a command. */
+/**
+ * Returns how an unpacked image is started. Throws `BuildError` if the image is for another architecture or names no
+ * command.
+ */
 export function manifestOf(
   image: ImageConfig,
   { process: unpacked }: UnpackedConfig,

@@ -70,8 +70,8 @@ async function readBlob<T>(layout: string, digest: string): Promise<T> {
 
 /**
  * Writes a layout's image in Docker's format, which alone keeps HEALTHCHECK, SHELL and ONBUILD. Skopeo and buildah read
- * the folder as `dir:`. `text` is the image's own configuration. Returns false if it has none of these three, if it
- * names other layers than the layout, or if a layer is not compressed with gzip.
+ * the folder as `dir:`. `text` is the image's own configuration. Returns false if the configuration has none of these
+ * three fields, if it names other layers than the layout, or if a layer is not compressed with gzip.
  */
 export async function writeDockerFormat(layout: string, folder: string, text: string): Promise<boolean> {
   const { config = {}, rootfs } = JSON.parse(text) as ImageConfig;

@@ -70,7 +70,7 @@ export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings
   return language === null || !IMAGED.includes(language.runtime);
 }
 
-/** Decides like `wantsDockerfile`, for a host without an engine: a known language takes precedence. */
+/** Decides like `wantsDockerfile`, for a host without a container engine. A known language takes precedence. */
 export function decidesHere(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   if (!wantsDockerfile(files, kind, settings)) return false;
   return asksForDockerfile(settings) || languageOf(files) === null;

@@ -11,9 +11,9 @@ export const MEMORY_MB = 1024;
 const MAX_IDLE = 2;
 const IDLE_MS = 10_000;
 /**
- * With as many busy processes as processors, a request waits, because a further process would slow the others down. A
- * further process is started if none has responded for `PATIENCE_MS`, about the time of a start, or after
- * `MAX_WAIT_MS`.
+ * While `MAX_BUSY` processes are busy, a request waits for one of them, because a further process would slow them all
+ * down. A further process is started only if no process has responded for `PATIENCE_MS`, which is about the time of a
+ * start, or if the request has waited for `MAX_WAIT_MS`.
  */
 const MAX_BUSY = availableParallelism();
 const PATIENCE_MS = 100;

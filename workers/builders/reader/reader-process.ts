@@ -22,7 +22,7 @@ interface Request {
 }
 
 if (process.argv.includes('detection')) import('../detection/detect-project.js').catch(() => undefined);
-// A socket can be destroyed at the end; a pending read of a file would keep the process alive.
+// Unlike a pending read of a file, a socket can be destroyed at the end, so that the process can exit.
 const requests = new Socket({ fd: REQUESTS, readable: true, writable: false });
 for await (const line of createInterface({ input: requests })) {
   const request = JSON.parse(line) as Request;

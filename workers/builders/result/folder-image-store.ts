@@ -97,7 +97,7 @@ export class FolderImageStore implements ImageStore {
   }
 }
 
-/** Returns what a sweep does with a folder; `discard` ends a removal that moved the folder aside. */
+/** Returns what a sweep does with a folder. `discard` completes the removal of a folder that was moved aside. */
 export function imageAction(
   name: string,
   isWanted: (digest: string) => boolean,

@@ -20,7 +20,7 @@ export interface SealedTree {
   sizeBytes: number;
 }
 
-/** Bounds the work at one time, because a folder can have very many entries. */
+/** How many entries are processed at the same time. A folder can have very many entries. */
 const BATCH = 32;
 const READ_WHOLE = 1024 * 1024;
 const MAX_ENTRIES = 1_000_000;

@@ -6,12 +6,12 @@ import { hashPassword, QUICK } from '../../../shared/secrets/password.js';
 import { fileAt } from '../files/project-files.js';
 
 const MAX_BYTES = 128 * 1024;
-/** Limits the users of a file, because hashing a password takes some 50 ms. */
+/** Maximum number of users in `_headers`, because hashing a password takes some 50 ms. */
 const MAX_USERS = 20;
 const MAX_RULES = 1_000;
 /** HTTP statuses that a rule of `_redirects` may have: for rewrites, redirects and error pages. */
 const STATUSES = [200, 301, 302, 303, 307, 308, 404, 410];
-/** Keeps a file of another format from filling the log. */
+/** Maximum number of notes, so that a file in another format does not flood the log. */
 const MAX_NOTES = 10;
 
 /** Reads `_redirects` and `_headers` of a published folder as Netlify does. `notes` are about ignored rules. */

@@ -45,7 +45,10 @@ export type Settled =
       notes: string[];
     };
 
-/** Decides whether a build's output is started or, if no start's file exists, published. Throws `BuildError`. */
+/**
+ * Decides whether a build's output is started or published. It is published if the project has no start command, or if
+ * the files of all start commands are missing and an index page exists. Throws `BuildError`.
+ */
 export async function settleResult(input: SettleInput): Promise<Settled> {
   const { starts, publish } = input;
   for (const [at, start] of starts.entries()) {
@@ -148,7 +151,7 @@ async function findPage({
   return USUAL.find((folder) => pages.includes(folder)) ?? pages.find((page) => page.split('/').length <= 2) ?? null;
 }
 
-/** Returns the best folder to publish if none has an index page; null if there is none. */
+/** Returns the best folder to publish if no folder has an index page; null if no folder is suitable. */
 async function anyFolder({ app, project, publish, publishDirectory, built }: SiteInput): Promise<string | null> {
   for (const folder of [...publish.folders, publishDirectory]) {
     if ((await kindAt({ app, project }, folder)) === 'directory') return folder;
@@ -189,7 +192,7 @@ async function newPage(project: string, before: readonly string[]): Promise<stri
   return null;
 }
 
-/** Ignores a path that is too long or not UTF-8: storing the image then fails with a clear error. */
+/** Returns no entries if the path is too long or not UTF-8. Storing the image fails later with a clear error. */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENAMETOOLONG') return [];
@@ -205,7 +208,10 @@ async function baseOf(folder: string): Promise<string> {
   return baseOfPage(page, async (file) => (await kindInside(folder, file)) === 'file');
 }
 
-/** Returns the page that is served for unknown paths with status 200; '' if there is none, as with a 404.html. */
+/**
+ * Returns the page that is served for unknown paths with status 200. Returns '' if there is none, for example because
+ * the site has a 404.html.
+ */
 async function fallbackOf(folder: string, singlePage: boolean): Promise<string> {
   const has = async (name: string) => (await kindInside(folder, name)) === 'file';
   for (const name of ['200.html', '__spa-fallback.html']) if (await has(name)) return name;

@@ -150,7 +150,7 @@ export function storageMb({ configuration }: Pick<BuildRequest, 'configuration'>
   return (planOf(configuration.plan).storageGb ?? 1) * 1024;
 }
 
-/** Puts folders of the project first in PATH. They are relative, because an image can be in any folder. */
+/** Puts folders of the project first in PATH. They are relative to `$PWD`, because an image can be in any folder. */
 export function inSearchPath(folders: readonly string[], command: string): string {
   if (folders.length === 0) return command;
   return `export PATH="${folders.map((folder) => `$PWD/${folder}:`).join('')}$PATH"; ${command}`;

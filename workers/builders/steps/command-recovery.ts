@@ -81,8 +81,8 @@ export function installRecovery(command: string, output: readonly string[]): Rec
 }
 
 /**
- * Returns a shell command that hides packages in these folders from an installation. Package managers skip a folder
- * without a package.json; their own filters may have to read all packages first.
+ * Returns a shell command that hides the packages in these folders from an installation. Package managers skip a folder
+ * without a package.json. Their own filters are not used, because some of them first read all packages.
  */
 export function hidePackages(folders: readonly string[]): string {
   const aside = '.package.json.aside';

@@ -15,7 +15,10 @@ export interface Installed {
   asPlanned: boolean;
 }
 
-/** Installs the packages, and again if they need other tools. `commands` uses the tools of the last installation. */
+/**
+ * Installs the packages, and installs them again if they need other tools. `commands` uses the tools of the last
+ * installation.
+ */
 export async function installWithTools(
   setting: StepsSetting,
   plan: BuildPlan,
@@ -42,8 +45,8 @@ export async function installWithTools(
 }
 
 /**
- * Returns other tools if an installed package, or the output of a failed installation, needs another Node.js. Called
- * after the installation, because some lock files do not show which versions the packages need.
+ * Returns other tools if an installed package or a failed installation needs another Node.js. Called after the
+ * installation, because some lock files do not show which versions the packages need.
  */
 async function otherTools(
   setting: StepsSetting,

@@ -13,7 +13,7 @@ import { checkKey } from './tool-checks.js';
 
 /**
  * Runs the commands of a plan that install and build. Returns the tools that the application needs, and a digest of the
- * dependencies; null if later builds cannot copy them from the image. Throws `BuildError`.
+ * dependencies. The digest is null if later builds cannot copy the dependencies from the image. Throws `BuildError`.
  */
 export async function runSteps(
   setting: StepsSetting,

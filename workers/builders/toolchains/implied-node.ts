@@ -5,8 +5,9 @@ import type { LockedEngines } from './locked-engines.js';
 import { intersection, type VersionWish } from './version-wish.js';
 
 /**
- * Package → `fixed`, its first major version that runs on every newer Node.js, and `node`, the newest major version of
- * Node.js for older versions of the package. For example, webpack 4 uses a hash function that OpenSSL 3 lacks.
+ * Package → `fixed`, the first major version of the package that runs on every newer Node.js, and `node`, the newest
+ * major version of Node.js on which older versions of the package run. For example, webpack 4 uses a hash function that
+ * OpenSSL 3 lacks.
  */
 const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
   'node-sass': [5, 14],
@@ -19,7 +20,7 @@ const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
   webpack: [5, 16],
   'parcel-bundler': [2, 16],
 };
-/** A package that requires a lower major version runs on the platform's own Node.js, and so changes no choice. */
+/** Packages that require a lower major version have no influence, because they run on the platform's own Node.js. */
 const OWN_MAJOR = 20;
 
 /** Returns the Node.js version that the packages need; null if any will do. `engines` are from the lock file. */
@@ -38,7 +39,7 @@ export function impliedNode(
 
 const RUNS_TYPESCRIPT = /(?:^|[\s;&|])node\s+((?:-[\w=:./-]+\s+)*)[\w./-]+\.[cm]?ts(?=$|[\s;&|])/;
 
-/** Returns a Node.js version that runs TypeScript directly. Returns null if the start script needs none. */
+/** Returns the Node.js versions that can run a TypeScript file; null if no start script runs one. */
 export function scriptNode(scripts: unknown): VersionWish | null {
   const all = recordOf(scripts);
   const name = isText(all.start) ? 'start' : 'dev';

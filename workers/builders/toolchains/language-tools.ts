@@ -23,7 +23,7 @@ export const LANGUAGE_TOOLS = {
   java: { ...tool('Java', ['javac', '-version'], 'default-jdk-headless', ['java']), version: /javac (\d+(?:\.\d+)*)/ },
   maven: tool('Maven', ['mvn', '--version'], 'maven', ['maven']),
   gradle: { ...tool('Gradle', ['gradle', '--version'], 'gradle', ['gradle']), version: /Gradle (\d+\.\d+(?:\.\d+)?)/ },
-  // An npm package contains Deno, so mise is not needed.
+  // Deno is installed from an npm package, and not with mise.
   deno: tool('Deno', ['deno', '--version'], '', ['deno']),
   dotnet: tool('.NET', ['dotnet', '--version'], '', ['dotnet', 'dotnet-core']),
 } as const satisfies Readonly<Record<string, LanguageTool>>;

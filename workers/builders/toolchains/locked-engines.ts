@@ -14,7 +14,10 @@ export function npmEngines(text: string): LockedEngines {
   return found;
 }
 
-/** Returns the Node.js versions that packages in pnpm's lock file require. The newest of several versions counts. */
+/**
+ * Returns the Node.js versions that packages in pnpm's lock file require. If the file has several versions of a
+ * package, the last one counts.
+ */
 export function pnpmEngines(text: string): LockedEngines {
   const found: Record<string, string> = {};
   let name: string | undefined;

@@ -49,7 +49,10 @@ function onlyEngine(engines: unknown): ManagerName | undefined {
   return (['pnpm', 'yarn', 'bun'] as const).find((name) => isText(engines[name]));
 }
 
-/** Returns the requested version, or one that reads the lock file; null if unknown. Throws `BuildError`. */
+/**
+ * Returns the requested version; otherwise the versions that fit `engines` and the lock file. Returns null if the
+ * project has neither. Throws `BuildError`.
+ */
 export function managerWish(files: ProjectFiles, manifest: PackageManifest, name: ManagerName): VersionWish | null {
   return pinned(files, manifest, name) ?? bounded(files, manifest, name);
 }
@@ -121,7 +124,7 @@ function yarnFormat(files: ProjectFiles): VersionWish | null {
   return { range: number <= 5 ? '2.x' : number <= 7 ? '3.x' : '>=4', source };
 }
 
-/** Returns the yarn release in the repository, with its version if the name shows it; null if none. */
+/** Returns the repository's own yarn release; null if there is none. `version` is null if its name shows no version. */
 export function yarnPath(files: ProjectFiles): { version: string | null; source: string } | null {
   const modern = yarnSettings(files).yarnPath;
   const [path, source] = isText(modern)

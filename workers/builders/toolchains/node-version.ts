@@ -12,8 +12,8 @@ export interface Folder {
 }
 
 /**
- * Returns the Node.js version that a project requests; null if none. Throws `BuildError`. A pin (volta, .nvmrc) takes
- * precedence over a range (engines), and the project over the root of its workspace.
+ * Returns the Node.js version that a project requests; null if it requests none. Throws `BuildError`. A pin (volta,
+ * .nvmrc) takes precedence over a range (engines), and the project takes precedence over the root of its workspace.
  */
 export function nodeWish(project: Folder, root: Folder | null = null): VersionWish | null {
   const folders = root === null ? [project] : [project, root];

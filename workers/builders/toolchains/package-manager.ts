@@ -84,8 +84,8 @@ function isModernYarn({ range }: VersionWish): boolean {
 
 function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageManager {
   const release = yarnPath(files);
-  // A yarn release in the repository would run in place of the chosen version, so it is ignored if its version is
-  // known.
+  // Yarn would run a release in the repository in place of the installed version, so the release is ignored. A release
+  // of unknown version is used, because the platform cannot install the same version.
   const environment = { ...COREPACK, ...(release?.version === null ? {} : { YARN_IGNORE_PATH: '1' }) };
   if (!isModernYarn(wish) && release?.version !== null) {
     return {

@@ -19,7 +19,7 @@ export async function copyOwnPostgres(
   return true;
 }
 
-/** Returns true if a version is of a major version. A semver range would exclude the package's prereleases. */
+/** Returns true if a version belongs to a major version. A semver range would exclude the package's prereleases. */
 export function isOfMajor(version: string, major: string): boolean {
   return String(semver.major(version)) === major;
 }

