@@ -3,7 +3,7 @@ import { quantile } from '../../shared/metrics/model.js';
 
 /** Before a canary's end, errors are judged only if the new release has had this many requests. */
 const MIN_REQUESTS = 20;
-/** How much larger the new release's share of failed requests (0 to 1) may be. */
+/** How much larger the share of failed requests (0 to 1) may be in the new release than in the previous one. */
 const MARGIN = 0.01;
 /** Critical value for 99 % confidence. With a lower one, repeated judgements would find differences by chance. */
 const Z = 2.58;

@@ -25,7 +25,7 @@ import { NotYet } from './not-yet.js';
 import { notApplied, reasonAgainstApply, reasonOf, STACK_FILE } from './push-decision.js';
 import { type StackHook, stackOfService } from './stack-hooks.js';
 
-/** How often a waiting push checks whether the running apply has finished. */
+/** How long a push waits, in milliseconds, before it checks again whether the running apply of its stack has ended. */
 const POLL_INTERVAL_MS = 5_000;
 
 export interface Push {
@@ -52,7 +52,8 @@ class AppliedBefore extends Error {}
 
 /**
  * Applies the `ranvier.yaml` of a pushed commit if its plan deletes nothing and no secret is missing. Of several pushes
- * during an apply, only the newest waits until the apply ends. Throws `NotYet`.
+ * during an apply, only the newest waits until the apply ends. Throws `NotYet` if the environment has changed since the
+ * plan was made, except in the job's last attempt.
  */
 export async function applyPushed(deps: JobDeps, push: Push): Promise<PushOutcome> {
   const { db } = deps;

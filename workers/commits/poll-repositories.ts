@@ -116,7 +116,10 @@ async function look(deps: PollDeps, services: readonly PolledService[]): Promise
   return found;
 }
 
-/** Returns the heads of all branches if `all` is set and they are not too many, else of the services' branches. */
+/**
+ * Returns the heads of all branches if `all` is set, otherwise the heads of the services' branches. More than
+ * `MAX_BRANCHES` branches count as if `all` were not set.
+ */
 async function headsOf(
   { source, log }: PollDeps,
   url: string,

@@ -15,7 +15,7 @@ export interface GuardedRequest {
   body?: string;
   /** Time limit for the DNS lookup and the request together, up to the end of the response. */
   timeoutMs: number;
-  /** A longer body is an error; with 0, the body is not read. */
+  /** Maximum size of the response's body. A longer body is an error. By default 0, which means that no body is read. */
   maxBodyBytes?: number;
   /** Cuts a body that is longer than `maxBodyBytes` instead of throwing an error. */
   cutsBody?: true;

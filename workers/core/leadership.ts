@@ -13,8 +13,9 @@ const TERMINATION_MS = 5_000;
 const SIGN_SHARE = 1 / 3;
 
 /**
- * Tries to take the lock named `$1`. `silent` is the process id of the leader's backend if the leader has sent no query
- * for `$2` seconds, otherwise null. All candidates name their connections `$1`; the leader's holds an advisory lock.
+ * Tries to take the lock named `$1`. All candidates name their connections `$1`, and the leader's connection holds an
+ * advisory lock. If the leader has sent no query for `$2` seconds, `silent` is the process id of its backend in
+ * PostgreSQL; otherwise `silent` is null.
  */
 const COMPETE = `
   select pg_is_in_recovery() as standby,

@@ -1,7 +1,7 @@
 import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Renames a file or folder, and syncs the folder of its new name, so that it survives a power failure. */
+/** Renames a file or folder. Syncs the folder of its new name, so that a power failure cannot undo the renaming. */
 export async function renameDurably(from: string, to: string): Promise<void> {
   await rename(from, to);
   const folder = await open(dirname(to), 'r');

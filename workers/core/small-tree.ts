@@ -12,8 +12,9 @@ interface Entry {
 }
 
 /**
- * Removes a small directory tree without starting a process. Returns false if that fails; part may be gone. Follows no
- * link, even if a tenant changes the tree meanwhile: enters only folders that no other user can replace.
+ * Removes a small directory tree without starting a process. Returns false if that fails; then a part of the tree may
+ * be gone. Follows no link, even if a tenant changes the tree meanwhile: enters only folders that no other user can
+ * replace.
  */
 export function removeSmallTree(root: string): Promise<boolean> {
   return onEachEntry(root, ({ path, isFolder }) => (isFolder ? rmdir(path) : unlink(path)));
@@ -21,7 +22,7 @@ export function removeSmallTree(root: string): Promise<boolean> {
 
 /**
  * Changes the owner of a small directory tree of this process's user. Returns false if that fails. Changes the root
- * last, so that the new owner cannot enter a closed tree before everything in it has changed.
+ * last. If the root is closed to other users, the new owner can enter it only after everything in it has changed.
  */
 export function ownSmallTree(root: string, uid: number, gid: number): Promise<boolean> {
   return onEachEntry(root, ({ path }) => lchown(path, uid, gid));
@@ -38,7 +39,10 @@ async function onEachEntry(root: string, work: (entry: Entry) => Promise<void>):
   }
 }
 
-/** Returns null if the tree is too large or contains a mount, or if others can replace a folder in it. */
+/**
+ * Lists a tree, each folder before its content. Returns null if the tree is too large or contains a mount, or if others
+ * can replace a folder in it.
+ */
 async function listSmall(root: string): Promise<Entry[] | null> {
   const found = await unlessAbsent(lstat(root));
   if (found === null) return [];

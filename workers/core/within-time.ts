@@ -1,4 +1,4 @@
-/** Runs work, and rejects with `tooLate` after `ms` milliseconds, or with the reason of `signal`. */
+/** Runs work. Rejects with `tooLate` after `ms` milliseconds, or with the reason of `signal` if `signal` aborts. */
 export async function withinTime<T>(
   { ms, tooLate, signal }: { ms: number; tooLate: Error; signal?: AbortSignal },
   work: (signal: AbortSignal) => Promise<T>,

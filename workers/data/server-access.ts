@@ -19,7 +19,10 @@ export interface DataServer {
 
 export type DataAccessDeps = HoldDeps & Pick<JobDeps, 'log' | 'data'> & { config: Pick<Config, 'dataDir'> };
 
-/** Returns a service's running database server. Throws `ReleaseError`, or `SealError` for its password. */
+/**
+ * Returns a service's running database server. Throws `ReleaseError` if the server does not run on this host, and
+ * `SealError` if its password cannot be decrypted.
+ */
 export async function openDataServer(deps: DataAccessDeps, serviceId: string): Promise<DataServer> {
   const row = await ownServer(deps, serviceId);
   const service = await getService(deps.db, serviceId);

@@ -5,7 +5,7 @@ const ANSWER_MS = 5_000;
 const MAX_ANSWER_LENGTH = 4096;
 const PROTOCOL_3 = 196_608;
 
-/** The result of a probe. `silent` is true if the server sent nothing at all, which means that it hangs. */
+/** The result of a probe. `silent` is true if no response arrived in time, which means that the server hangs. */
 export type ProbeAnswer = { healthy: true } | { healthy: false; silent: boolean; answer: string };
 
 function unhealthy(answer: string, silent = false): ProbeAnswer {

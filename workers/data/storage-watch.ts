@@ -8,7 +8,7 @@ import { replicasOf } from '../replicas/store.js';
 import type { JobDeps } from '../worker-deps.js';
 import { type AdminAddress, endSessions, settlePostgres, wantedTenant } from './settle-postgres.js';
 
-/** How many servers are measured at once. With one, a server that hardly responds would delay all others. */
+/** How many servers are measured at the same time. A server that hardly responds must not delay all others. */
 const AT_ONCE = 4;
 
 /** Measures this host's database servers and enforces their storage limits. Returns a line for each change. */
@@ -33,7 +33,8 @@ async function watchServer(deps: JobDeps, row: DataServerRow): Promise<string[]>
     await settlePostgres(admin, wantedTenant(deps.keyring, row, planId, state));
     await endSessions(admin, row.user_name);
   }
-  // The state is recorded after its limit was set: if setting it fails, the next measurement tries again.
+  // The new state is recorded last: if setting the limit in PostgreSQL fails, the next measurement sees the old state
+  // and tries again.
   if (!(await recordUsage(deps.db, row.id, used, state))) return [];
   const level = state === 'open' ? 'info' : 'error';
   await deps.logs.say({ serviceId: row.id, deploymentId: live.id }, MESSAGES[state], level);

@@ -151,7 +151,7 @@ function fileOf({ id, fence }: RunKey): string {
   return `${id}.${fence}`;
 }
 
-/** Synchronous, because for a few names an asynchronous call takes five times as long. */
+/** Synchronous, because an asynchronous call takes five times as long for a folder with few files. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);

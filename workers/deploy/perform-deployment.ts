@@ -45,7 +45,10 @@ const MAX_FAULTS = 2;
 /** An operator may have killed a few workers. More takeovers of one step mean that the step is at fault. */
 const MAX_TAKEOVERS = 8;
 
-/** Pause between two looks at an open canary. Once it is decided, the leader makes the deployment due earlier. */
+/**
+ * Longest pause between two checks of a canary, in milliseconds. The leader ends the pause when it decides about the
+ * canary.
+ */
 const CANARY_MS = 60_000;
 
 export interface PerformedDeployment {

@@ -46,7 +46,10 @@ export async function endPreDeploy(deps: JobDeps, deployment: DeploymentRow, hel
   if (run !== null) await perform(deps, runHandler(deps), run.id, { ...helpers, signal });
 }
 
-/** Returns the id of the deployment's run, which is created if it is missing. Throws `Interrupted`. */
+/**
+ * Returns the id of the deployment's run, which is created if it is missing. Throws `Interrupted` if the deployment has
+ * ended or another worker has taken it over.
+ */
 async function ensureRun(db: Db, { id: deploymentId, fence }: Lease, command: string): Promise<string> {
   const row = await oneRow<{ id: string | null }>(
     db,

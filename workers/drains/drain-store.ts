@@ -26,7 +26,7 @@ export interface Position {
   ids?: readonly string[];
 }
 
-/** How long a claim on a signal lasts unless its process records progress. Longer than any request. */
+/** How long a claim on a signal lasts unless its process records progress. Each request has a shorter time limit. */
 const LEASE = `interval '1 minute'`;
 
 /** Claims due signals, at most one per drain, and none of the drains in `busy`. */

@@ -1,6 +1,6 @@
 /**
- * Builds parts of OTLP messages in their JSON encoding. In it, ids are hexadecimal, and 64-bit integers are strings
- * (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding).
+ * Builds parts of OTLP messages in their JSON encoding. In this encoding, ids are hexadecimal, and 64-bit integers are
+ * strings (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding).
  */
 
 export interface ServiceFacts {

@@ -88,7 +88,8 @@ async function readLines(db: Db, taken: TakenSignal): Promise<Batch | null> {
 }
 
 async function readSteps(db: Db, taken: TakenSignal): Promise<Batch | null> {
-  // The position is one time for all services, so a batch must contain all services of its last interval.
+  // All services share one position, which is a time. So a batch that contains an interval must contain it for all
+  // services.
   const steps = await rowsOf<SentStep & ServiceFacts>(
     db,
     `select ${FACTS}, m.at, m.counts, m.replicas, m.samples, m.cpu, m.memory, m.requests_2xx, m.requests_3xx, m.requests_4xx,

@@ -12,7 +12,10 @@ import type { ReleaseSpec } from '../../runtime/runtime-driver.js';
 import type { DeploymentRun } from '../deployment-run.js';
 import { runPreDeploy } from '../pre-deploy.js';
 
-/** A short wait suffices: an edge that still ends slow requests to the old release already serves the new one. */
+/**
+ * Longest wait for the edges, in milliseconds. It can be short: an edge that still waits for slow requests to the old
+ * release already serves the new release.
+ */
 const EDGES_MS = 2000;
 
 /** Starts the new release next to the old one and waits until it is healthy. Throws `ReleaseError`. */

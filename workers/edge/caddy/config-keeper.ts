@@ -7,8 +7,8 @@ import { type ConfigPart, withParts } from './config-part.js';
 
 const POLL_INTERVAL_MS = 2_000;
 /**
- * If Caddy has lost the edge's parts at this many checks in a row, another process overwrites the configuration. A
- * restart of Caddy loses them at one check only.
+ * If the edge's parts are missing from Caddy's configuration at this many checks in a row, another process must be
+ * overwriting it. After a restart of Caddy, they are missing at one check only.
  */
 const FOUGHT_OVER = 3;
 

@@ -16,7 +16,7 @@ export interface ConfigPart {
 
 type Json = Record<string, unknown>;
 
-/** Returns the configuration with the edge's parts. Throws `CaddyError` if the operator uses a part's place. */
+/** Returns the configuration with the edge's parts. Throws `CaddyError` if another value has the place of a part. */
 export function withParts(config: unknown, parts: readonly ConfigPart[]): Json {
   const result = structuredClone(isObject(config) ? config : {});
   for (const part of parts) insert(result, part);

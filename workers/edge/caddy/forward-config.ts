@@ -23,9 +23,9 @@ const TRY_AGAIN_MS = 50;
 const KEEP_ALIVE_MS = 30_000;
 /** How much longer Caddy waits for a response than the edge, so that visitors get the edge's error page. */
 const MARGIN_MS = 60_000;
-/** Caddy itself retries these requests if a kept connection was closed meanwhile, so they need no gate. */
+/** Caddy's HTTP client sends these requests again if the edge has just closed the connection, so they need no gate. */
 const REPEATABLE = { method: ['GET', 'HEAD', 'OPTIONS'], not: [{ header: { 'Content-Length': ['*'] } }] };
-/** Matches no request, so that Caddy never sends a request to the edge twice. */
+/** Matches no request, so that Caddy's load balancer repeats no request that the edge may have received. */
 const NEVER = { method: ['NEVER'] };
 
 /** Returns the routes that pass every request to the edge process. */

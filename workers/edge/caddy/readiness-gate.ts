@@ -14,7 +14,10 @@ export const HOST_PATH = '/.ranvier/host';
 const KEEP_ALIVE_MS = 65_000;
 const CLOSE_MS = 1_000;
 
-/** The gate's socket is separate, so that an edge that shuts down can refuse requests and serve accepted ones. */
+/**
+ * Tells Caddy whether the edge accepts requests. The gate has its own socket, so that an edge that shuts down can
+ * refuse new requests and still serve accepted ones.
+ */
 export class Gate {
   readonly #server: Server;
   #table: RouteTable = new Map();

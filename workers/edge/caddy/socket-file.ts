@@ -16,7 +16,7 @@ export class SocketFile {
     this.path = path;
   }
 
-  /** Throws if other users may write to the folder, because they could replace the socket. */
+  /** Listens at the path. Throws if other users may write to its folder, because they could replace the socket. */
   async publish(listen: (path: string) => Promise<void>): Promise<void> {
     const folder = dirname(this.path);
     await mkdir(dirname(folder), { recursive: true });

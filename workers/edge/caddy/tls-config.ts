@@ -48,8 +48,8 @@ function acmeIssuer(tls: EdgeTls, port: number): Record<string, unknown> {
     ...(email === null ? {} : { email }),
     ...(authority === null ? {} : { ca: authority }),
     ...(authorityRoot === null ? {} : { trusted_roots_pem_files: [authorityRoot] }),
-    // The authority connects to ports 80 and 443. If these are forwarded to other ports of this host, Caddy must
-    // respond to the challenges there.
+    // The certificate authority connects to ports 80 and 443. If these ports are forwarded to other ports of this host,
+    // Caddy must respond to the authority's challenges there.
     challenges: { http: { alternate_port: port }, 'tls-alpn': { alternate_port: tls.port } },
   };
 }

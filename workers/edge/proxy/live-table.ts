@@ -46,7 +46,7 @@ export class LiveTable {
       if (route === undefined) this.#routes.delete(host);
       else this.#routes.set(host, this.#live(route));
     }
-    // The new routes are already counted. Otherwise a replica of both an old and a new one would seem unused and close.
+    // The new routes were counted first. Otherwise a replica of an old and of a new route would seem unused and close.
     for (const before of replaced) this.#count(before, -1);
     const left = new Set(replaced.flatMap(upstreamsOf).filter(({ routes }) => routes === 0));
     for (const upstream of left) {

@@ -6,7 +6,7 @@ export const HOP_BY_HOP = new Set(
   `connection keep-alive proxy-connection proxy-authenticate proxy-authorization transfer-encoding te trailer upgrade
   expect http2-settings`.split(/\s+/),
 );
-/** Frameworks trust the address, scheme or path in these headers, so those of clients are dropped. */
+/** Frameworks trust the address, scheme or path in these headers, so the edge drops them if a client sends them. */
 const PROXY_HEADERS = new Set(
   `forwarded x-real-ip x-client-ip x-cluster-client-ip client-ip x-host x-scheme x-url-scheme x-script-name x-rewrite-url
   front-end-https x-envoy-external-address proxy x-request-id`.split(/\s+/),
@@ -45,7 +45,7 @@ export function hostOf(req: IncomingMessage): string {
 }
 
 export interface Client {
-  /** A socket shows an IPv4 client as `::ffff:192.0.2.1`; this is then `192.0.2.1`. */
+  /** An IPv4 address has the form `192.0.2.1`, and not the form `::ffff:192.0.2.1` that a socket shows. */
   address: string;
   protocol: 'http' | 'https';
 }
@@ -60,7 +60,9 @@ export function clientOf(req: IncomingMessage, behindProxy: boolean): Client {
   };
 }
 
-/** Returns why a request is ambiguous; null if it is not. Two HTTP implementations could read it differently. */
+/**
+ * Returns why a request is ambiguous; null if it is not. Two HTTP servers could read an ambiguous request differently.
+ */
 export function ambiguity(req: IncomingMessage): string | null {
   const encoding = req.headers['transfer-encoding'];
   if (isRepeated(req.rawHeaders, 'host')) return 'The request has more than one Host header.';

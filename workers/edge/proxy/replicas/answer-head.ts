@@ -26,7 +26,7 @@ interface Asked {
   host: string;
 }
 
-/** Converts a replica's response headers. Drops the reason phrase, which Node.js may refuse to write. */
+/** Returns the headers that the client gets for a replica's response. `raw` has the replica's own headers. */
 export function clientHeaders(raw: readonly string[], { requestId, host }: Asked, status = 200): string[] {
   const named = connectionTokens(valuesOf(raw, 'connection'));
   const headers: string[] = [];

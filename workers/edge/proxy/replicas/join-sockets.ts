@@ -5,7 +5,7 @@ import { backlogOf } from '../visitors/client-connection.js';
 import { PacedWriter } from '../visitors/paced-writer.js';
 import { clientHeaders } from './answer-head.js';
 
-/** Connects a client and a replica that accepted its upgrade. Throws `InvalidAnswerError` before it sends. */
+/** Connects a client and a replica that has accepted the client's upgrade. */
 export function joinSockets(exchange: Exchange, raw: readonly string[], socket: Socket): void {
   const { res, upgrade, connection } = exchange;
   if (upgrade === null || upgrade.socket.destroyed) return void socket.destroy();
