@@ -38,7 +38,10 @@ export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, call
 
 type Dial = Docker['modem']['dial'];
 
-/** The client's own timeout does not suffice: a call whose connection breaks during the response never settles. */
+/**
+ * Sets a timeout for every call. The client's own timeout does not suffice: a call whose connection breaks during the
+ * response never settles.
+ */
 function bounded(docker: Docker, ms: number): Docker {
   const dial: Dial = docker.modem.dial.bind(docker.modem);
   docker.modem.dial = (options, answer) => {

@@ -123,7 +123,10 @@ async function endOf(child: Reader['child']): Promise<unknown> {
   return child.signalCode ?? child.exitCode;
 }
 
-/** Node.js aborts itself with SIGABRT when its heap is full; the kernel sends SIGKILL when memory runs out. */
+/**
+ * Returns the error for a process that sent no response. Node.js aborts itself with SIGABRT when its heap is full; the
+ * kernel sends SIGKILL when memory runs out.
+ */
 function unanswered(late: boolean, timeoutMs: number | undefined, end: unknown): Error {
   if (late)
     return new BuildError(

@@ -107,7 +107,7 @@ function checked(word: string, rule: RegExp): string {
   return word;
 }
 
-/** Older versions of npm write the code only as text to standard error. */
+/** Returns npm's error code; null if it printed none. Older versions of npm write it only as text to standard error. */
 function errorCode(stdout: string, stderr: string): string | null {
   const code = text(field(parsedJson(stdout), 'error'), 'code');
   if (code !== '') return code;

@@ -55,7 +55,9 @@ export class AdminApi {
     return { value: JSON.parse(text || 'null'), etag };
   }
 
-  /** Throws an `interrupted` error if another process has changed the configuration since it had this ETag. */
+  /**
+   * Replaces the configuration. Throws an `interrupted` error if another process has changed it since it had this ETag.
+   */
   async replaceConfig(value: unknown, etag: string): Promise<void> {
     const { status, text } = await this.#call('POST', { 'if-match': etag }, JSON.stringify(value));
     if (status === 412) throw new CaddyError('Caddy got another configuration at the same moment', 'interrupted');

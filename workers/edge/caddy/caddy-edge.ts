@@ -75,7 +75,7 @@ export class CaddyEdge implements Edge {
     await this.#proxy.apply(table, changed);
   }
 
-  /** Caddy keeps its configuration, so that requests wait for the next edge process. */
+  /** Stops serving. Caddy keeps its configuration, so that requests wait for the next edge process. */
   async close(): Promise<void> {
     clearInterval(this.#watch);
     await this.#endKeeping?.();
@@ -88,7 +88,7 @@ export class CaddyEdge implements Edge {
     await this.#proxy.close();
   }
 
-  /** Other users who can connect to the admin API could redirect all requests. */
+  /** Warns if other users may connect to the admin API, because they could redirect all requests. */
   async #warnOfOpenAdmin(): Promise<void> {
     const { adminUrl } = this.#options;
     const socket = socketPathOf(adminUrl);

@@ -96,7 +96,7 @@ function transport(answerMs: number): Json {
   };
 }
 
-/** Caddy retries only refused connections, for a limited time. */
+/** Returns settings with which Caddy retries only refused connections, for a limited time. */
 function waiting(): Json {
   return {
     retries: TRY_MS / TRY_AGAIN_MS,

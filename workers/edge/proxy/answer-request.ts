@@ -70,7 +70,7 @@ function serve(exchange: Exchange, { route, canary }: LiveRoute, sources: Answer
   }
 }
 
-/** Returns false if the request must be answered now. */
+/** Holds a request until the service has a replica. Returns false if the request must be answered now. */
 function holdRequest(exchange: Exchange, sources: AnswerSources): boolean {
   const { table, held } = sources;
   const route = table.find(exchange.host)?.route;

@@ -27,7 +27,7 @@ export class HeldRequests {
     this.#holdMs = holdMs;
   }
 
-  /** Returns false if `MAX_HELD` requests of the service are already held. */
+  /** Holds a request. Returns false if `MAX_HELD` requests of the service are already held. */
   hold(exchange: Exchange, route: Route, { resume, giveUp }: Pick<Held, 'resume' | 'giveUp'>): boolean {
     const { serviceId } = route;
     const held = this.#byService.get(serviceId) ?? new Set();

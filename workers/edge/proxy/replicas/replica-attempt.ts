@@ -99,7 +99,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
     else this.#settle({ type: 'failed', error, sent: this.#controller !== null, begun: this.#begun });
   }
 
-  /** An `InvalidAnswerError` is rethrown, so that undici closes the connection and calls `onResponseError`. */
+  /**
+   * Runs the work of an undici callback. Rethrows an `InvalidAnswerError`, so that undici closes the connection and
+   * calls `onResponseError`.
+   */
   #guarded(controller: Dispatcher.DispatchController, work: () => void): void {
     if (this.#settled) return;
     try {

@@ -94,7 +94,7 @@ export class ReplicaConnections {
   }
 }
 
-/** An exception in a connection's events closes only this connection. */
+/** Returns undici's connector. An exception in a connection's events closes only this connection. */
 function connector(timeoutMs: number): buildConnector.connector {
   const connect = buildConnector({ timeout: timeoutMs, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS });
   return (options, callback) =>
