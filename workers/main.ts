@@ -8,7 +8,7 @@ import { mapStackTraces } from '../shared/core/stack-traces.js';
 import { type OpenedHost, openHost } from './open-host.js';
 import { startWorker } from './start-worker.js';
 
-/** Runs jobs of all queues until a signal ends the process, then hands its jobs over to other workers. */
+/** This program runs jobs of all queues until a signal ends it. It then hands its jobs over to other workers. */
 mapStackTraces();
 const bootLog = createLogger('worker', 'info');
 try {

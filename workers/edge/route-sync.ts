@@ -90,13 +90,16 @@ export class RouteSync {
     ];
   }
 
-  /** Reloads one service in the background; for null, all services whose routes have changed. */
+  /** Reloads one service in the background. If `serviceId` is null, reloads all services whose routes have changed. */
   wake(serviceId: string | null): void {
     const loaded = serviceId === null ? this.#catchUp() : this.reload(serviceId);
     loaded.catch((error) => this.#failed(error));
   }
 
-  /** Reloads one service, or all for null. Resolves when routes that were read after this call have been applied. */
+  /**
+   * Reloads one service, or all services if `serviceId` is null. Resolves when routes that were read after this call
+   * have been applied.
+   */
   reload(serviceId: string | null): Promise<void> {
     if (this.#closed) return Promise.resolve();
     this.#next ??= newBatch();
@@ -134,14 +137,15 @@ export class RouteSync {
         batch.finish(error);
       }
     }
-    // Set without a pause after the check of `#next`, so that no call of `reload` is lost between.
+    // No `await` separates this from the check of `#next`, so that no call of `reload` is lost.
     this.#running = null;
   }
 
   async #load(ids: Set<string> | null): Promise<void> {
     const isMany = ids === null || ids.size > MAX_AT_ONCE;
     const { versions, changed } = isMany ? await this.#loadAll() : await this.#loadSome([...ids]);
-    // Every version up to `upTo` is acknowledged. While a route drains, its version must not be, so `upTo` is then 0.
+    // `#acknowledge` acknowledges every version up to `upTo`. While a route drains, its version must not be
+    // acknowledged, so `upTo` is 0.
     const upTo = isMany && this.#draining.size === 0 ? this.#newest() - VERSION_OVERLAP : 0;
     const applied = this.#options.edge.apply(this.#table, changed);
     const news = versions.filter(({ serviceId, version }) => version > Math.max(upTo, this.#known(serviceId)));
@@ -219,7 +223,7 @@ export class RouteSync {
   }
 
   async #reportAgain(): Promise<void> {
-    // One report at a time: if PostgreSQL hangs, reports must not use up all connections.
+    // Only one report runs at a time. If PostgreSQL hangs, reports must not use up all connections.
     if (this.#reporting) return;
     this.#reporting = true;
     await this.#report().catch((error) => this.#failed(error));

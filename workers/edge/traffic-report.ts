@@ -15,7 +15,7 @@ export interface TrafficReportOptions {
 
 /**
  * Stores an edge's counts on a timer. While PostgreSQL cannot be reached, counts add up. If PostgreSQL's confirmation
- * is lost, counts may be stored twice. Returns a function that sends a last report and ends.
+ * is lost, counts may be stored twice. Returns a function that stops the timer and stores the last counts.
  */
 export function reportTraffic({ db, log, meter, everyMs, record }: TrafficReportOptions): () => Promise<void> {
   let running: Promise<void> | null = null;

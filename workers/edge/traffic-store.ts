@@ -57,7 +57,7 @@ export async function recordCanaries(db: Db, counts: readonly Traffic[]): Promis
   );
 }
 
-/** As all edges sort by service, they never deadlock. */
+/** All edges sort by service, so they lock rows in the same order and never deadlock. */
 function columnsOf(traffic: readonly Traffic[]) {
   const sorted = [...traffic].sort((a, b) => (a.serviceId < b.serviceId ? -1 : 1));
   return <T>(pick: (item: Traffic) => T): T[] => sorted.map(pick);

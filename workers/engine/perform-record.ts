@@ -41,7 +41,7 @@ export interface Handler<Row extends WorkRow> {
   claim?: ClaimRules;
   /** Does the work for the record's current state. Called again after each event that keeps the lease. */
   run(work: Work<Row>): Promise<Outcome>;
-  /** Returns the text of a failure's cause for the record's `error`. By default, the cause itself. */
+  /** Returns the text for the record's `error`. Without this method, the text is the cause of the failure. */
   describe?(record: Row, cause: string): string;
   mask?(text: string): string;
   /** Columns to set on a failure or a cancellation, besides `error`. */

@@ -13,8 +13,8 @@ import type { JobHelpers } from './job-helpers.js';
 const LOCK_MS = 5000;
 const STALLED_CHECK_MS = 2500;
 /**
- * BullMQ skips a check that comes sooner than this after the previous one. Shorter than `STALLED_CHECK_MS`, because
- * timers may fire early.
+ * BullMQ skips a check that comes sooner than this after the previous check. This time is shorter than
+ * `STALLED_CHECK_MS`, because timers may fire early.
  */
 const STALLED_THROTTLE_MS = 2000;
 /** How many times a job is recovered from dead workers: many, because the job's record decides when to give up. */

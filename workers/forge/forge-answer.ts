@@ -3,7 +3,7 @@ import { field, parsedJson } from '../../shared/core/json-fields.js';
 import { escapeControls } from '../../shared/core/plain-text.js';
 import { retryAfterMs } from '../../shared/webhooks/model.js';
 
-/** An object: the request must be sent again. `waitMs` is then the wait that the git host asked for, or 0. */
+/** An object means that the request must be sent again. `waitMs` is the wait that the git host asked for, or 0. */
 export type Verdict = 'done' | 'refused' | { waitMs: number };
 
 interface Answer {

@@ -10,7 +10,7 @@ import { FORGES } from './forges.js';
 import { type SendResult, sendReport } from './send-report.js';
 import { endReport, type HeldReport, postponeReport, releaseTarget, takeReport } from './store.js';
 
-/** An older report is not retried. The age counts from the last change that it reports. */
+/** A report is not retried if the last change that it reports is older than this. */
 const MAX_AGE_MS = 24 * 60 * 60_000;
 /** Pause before a report is retried after an error of the platform itself. */
 const FAULT_MS = 30_000;

@@ -26,7 +26,7 @@ export interface Forge {
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json', 'User-Agent': 'Ranvier' };
-/** How many comments of a pull request are searched for the platform's earlier comment. */
+/** The platform's own comment is searched for among this many comments of a pull request. */
 const COMMENTS = 30;
 
 const post = (path: string, body: object): ForgeRequest => ({ method: 'POST', path, body });

@@ -74,7 +74,10 @@ export async function releaseTarget(
   );
 }
 
-/** Stores a report's result and finishes the report, or schedules a job if its subject has changed. */
+/**
+ * Stores a report's result. Finishes the report, or schedules another job if the report's subject has changed
+ * meanwhile.
+ */
 export async function endReport(
   db: Db,
   { id, revision }: Pick<HeldReport, 'id' | 'revision'>,
@@ -90,7 +93,7 @@ export async function endReport(
   );
 }
 
-/** Schedules another try of a report after `waitMs`. */
+/** Schedules another job for a report after `waitMs`. */
 export async function postponeReport(db: Db, id: string, { error, waitMs }: { error: string; waitMs: number }) {
   await db.raw(
     `update forge_reports set error = :error, updated_at = now(),
@@ -175,7 +178,7 @@ export function previewOfPull(
   );
 }
 
-/** Returns true if lines of a deployment's log are not stored yet. */
+/** Returns true if lines of a deployment's log still wait in `log_batches`. */
 export async function hasWaitingLines(
   db: Db,
   { id, service_id }: Pick<ObservedDeployment, 'id' | 'service_id'>,

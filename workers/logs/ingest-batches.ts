@@ -28,7 +28,8 @@ export async function ingestTurn(db: Db, serviceId: string): Promise<IngestTurn>
     if (moved === 'busy') return turn;
     turn.lines += moved.lines;
     turn.leftOut += moved.leftOut;
-    // A process that finds the lock taken leaves its batch to this process, so look again after the release.
+    // A process that finds the lock taken leaves its batch to this process. So look for batches again after the lock is
+    // released.
     if (!(await oldestBatch(db, serviceId))) return turn;
     if (Date.now() >= end) return { ...turn, more: true };
   }

@@ -6,7 +6,7 @@ import { ingestTurn } from './ingest-batches.js';
 /** Moves waiting lines of a service into its log for one turn (specification, Logs). */
 export async function logIngestJob({ db, log, logs }: JobDeps, { batchId }: Payloads['log-ingest']): Promise<string> {
   const serviceId = await serviceOfBatch(db, batchId);
-  // Batches are processed in order, so an earlier job may already have stored this one.
+  // Batches are processed in order, so the job of another batch may already have stored this batch.
   if (!serviceId) return 'stored already';
   const { lines, leftOut, more } = await ingestTurn(db, serviceId);
   if (leftOut > 0)

@@ -62,7 +62,7 @@ export class LogSink {
     );
   }
 
-  /** Schedules another job if batches still wait. Services that have waited longer come first. */
+  /** Schedules another job if batches of the service still wait. */
   async announceRest(serviceId: string): Promise<void> {
     const batch = await oldestBatch(this.#db, serviceId);
     if (!batch) return;
@@ -141,7 +141,9 @@ export class LogChannel {
   }
 }
 
-/** Replaces refused lines by a note. Otherwise they would be retried forever and block other lines. */
+/**
+ * Replaces lines that the database refuses by a note. Otherwise they would be retried forever and block other lines.
+ */
 export function leftOut<T extends { lines: LogLine[] }>(batch: T, error: unknown): T {
   const message = `${batch.lines.length} lines could not be stored and are left out here (${refusalReason(error)})`;
   return { ...batch, lines: [{ level: 'warn', message, timestamp: new Date().toISOString() }] };

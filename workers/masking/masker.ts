@@ -25,7 +25,9 @@ export class Masker {
     this.#needles = new PrefixIndex(needles);
   }
 
-  /** How many characters after a position must be known to split a text there: the longest form of a secret. */
+  /**
+   * Length of the longest form of a secret. To split a text at a position, this many characters after it must be known.
+   */
   get lookahead(): number {
     return this.#needles.longest;
   }

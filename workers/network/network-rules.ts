@@ -153,7 +153,7 @@ ${unique(slots.map(({ scope }) => scope))
 `;
 }
 
-/** Returns rules for connections to this host itself. Addresses of the host that no rule accepts are closed. */
+/** Returns rules for connections from sandboxes to this host itself. Connections that no rule accepts are rejected. */
 function uplinkRules({ loopbackPorts, publicEndpoints }: NetworkSettings, uplink: Uplink): string[] {
   const ports = loopbackPorts.join(', ');
   const served = publicEndpoints.map(({ address, port }) => `${address} . ${port}`);
@@ -193,7 +193,7 @@ ${usesLoopback(slot, settings) ? `add element ${table} loopback { "${name}" }` :
 `;
 }
 
-/** Returns the nft script that removes a sandbox. Fails, and changes nothing, if a rule is missing. */
+/** Returns the nft script that removes a sandbox. If a rule is missing, the script fails and changes nothing. */
 export function dismissRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const table = `inet ${tableName(settings.token)}`;
   const { scope, name, use } = slot;

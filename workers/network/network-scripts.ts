@@ -73,5 +73,5 @@ exec 3>&- >/dev/null 2>&1
 while [ -p alive ]; do sleep 30; done
 `;
 
-/** slirp4netns exits when the holder of the namespace exits, which closes the other end of descriptor 4. */
+/** The exit of the process that holds the namespace closes the pipe `alive`, and so slirp4netns exits too. */
 export const UPLINK = 'exec 4<alive; exec slirp4netns "$@"';

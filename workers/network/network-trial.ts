@@ -11,7 +11,7 @@ const PORT = 9;
 
 /**
  * Tests two namespaces of one network. Rejects with the reason if the test fails. A firewall of the host may drop
- * forwarded packets: Docker's does, for example, if Docker was started first.
+ * forwarded packets. Docker's firewall does, for example, if Docker was started before the platform.
  */
 export async function tryOut(network: HostNetwork, gateway: string): Promise<void> {
   await access('/usr/bin/nsenter').catch(() => runTool('nsenter', ['--version']));

@@ -7,7 +7,7 @@ import { nft, removeTable } from './run-tool.js';
 
 /** Returns other installations' nftables tables. A comment in a table names the installation's data folder. */
 export async function foreignTables(prefix: string, token: string) {
-  // List all tables at once: an installation that stops meanwhile would remove its table between two calls.
+  // List all tables in one call. Between two calls, an installation that stops could remove its table.
   const listed = (await nft('list ruleset inet\n')).matchAll(
     new RegExp(`^table inet ${prefix}([0-9a-f]{16}) \\{\\n\\s*comment "([^"]*)"$`, 'gm'),
   );

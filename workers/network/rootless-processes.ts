@@ -43,7 +43,7 @@ export class RootlessProcesses {
     this.#slots = new SlotFiles(options.folder);
   }
 
-  /** Throws before `ensure`. */
+  /** Throws if `ensure` has not been called yet. */
   get holder(): number {
     if (this.#state === null) throw new Error('the network of this host is not made yet');
     return this.#state.holder.pid;
@@ -58,7 +58,10 @@ export class RootlessProcesses {
     await truncate(this.#log).catch(() => undefined);
   }
 
-  /** Starts what is not running. Resolves to true if a process has changed. Concurrent calls share one attempt. */
+  /**
+   * Starts those of the two processes that do not run. Resolves to true if a process has changed. A call during another
+   * call gets its result.
+   */
   ensure(): Promise<boolean> {
     this.#ensuring ??= this.#ensure().finally(() => {
       this.#ensuring = null;

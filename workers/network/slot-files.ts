@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { linked } from '../../shared/core/lock-file.js';
 import { FIRST_SLOT, LAST_SLOT, type NetworkSlot, REST_MS } from './network-model.js';
 
-/** Even if 99 % of a block is in use, one of these random slots is almost certainly free. */
+/**
+ * Random slots are tried this many times. Even if 99 % of a block is in use, a free one is almost certainly among them.
+ */
 const TRIES = 2000;
 /** A worker takes a slot within milliseconds. An older unfinished slot was left by a killed worker. */
 const UNFINISHED_MS = 60_000;

@@ -28,7 +28,10 @@ export interface DeploymentParts {
   image: Pick<ImageRow, (typeof IMAGE)[number]> | null;
   snapshot: Pick<SnapshotRow, (typeof SNAPSHOT)[number]> | null;
   hasVolumes: boolean;
-  /** True if another service in the same private network has this name or slug: the alias would be ambiguous. */
+  /**
+   * True if another service in the same private network has the service's name as its name or slug. The service then
+   * gets no alias, which would be ambiguous.
+   */
   sharesName: boolean;
 }
 

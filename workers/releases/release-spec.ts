@@ -15,7 +15,9 @@ import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import { deploymentParts } from './deployment-parts.js';
 import { releaseOfRun } from './release-of-run.js';
 
-/** Returns the URL of a deployment's repository, with its credentials. Throws `SealError`. */
+/**
+ * Returns the URL of a deployment's repository, with its credentials. Throws `SealError` if they cannot be decrypted.
+ */
 export async function openRepository(db: Db, keyring: Keyring, deployment: DeploymentRow): Promise<string> {
   const { id, configuration, sealed_repository } = deployment;
   if (isPushSource(configuration)) {
@@ -29,7 +31,10 @@ export async function openRepository(db: Db, keyring: Keyring, deployment: Deplo
   return openFrom(keyring, SEALED.deploymentRepository, id, sealed_repository);
 }
 
-/** Loads what a runtime needs for a release, or for a run of it. Throws `ReleaseError` and `SealError`. */
+/**
+ * Loads what a runtime needs for a release, or for a run of it. Throws `ReleaseError` if the service or the image is
+ * missing, and `SealError` if a secret cannot be decrypted.
+ */
 export async function loadReleaseSpec(
   db: Db,
   keyring: Keyring,

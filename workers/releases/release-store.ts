@@ -14,7 +14,7 @@ export async function staleReleases(db: Db): Promise<{ deploymentId: string; ser
   return rowsOf(db, `select distinct r.deployment_id as "deploymentId", r.service_id as "serviceId" from ${STALE}`);
 }
 
-/** What earlier releases of a service left behind. */
+/** The releases of a service that have replicas and should have none, and the number of its images. */
 export interface LeftBehind {
   stale: string[];
   images: number;

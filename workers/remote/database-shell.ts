@@ -15,7 +15,10 @@ const CLIENTS: Readonly<Record<DataKind, string>> = {
   redis: 'command -v redis-cli >/dev/null && exec redis-cli -h 127.0.0.1 -p "$REDIS_PORT" --user "$REDIS_USER"',
 };
 
-/** Returns how to start a shell for a database; null for other services. Throws `SealError`. */
+/**
+ * Returns how to start a shell for a database; null for other services. Throws `SealError` if the password cannot be
+ * decrypted.
+ */
 export async function databaseShell(
   { db, keyring }: Pick<RemoteDeps, 'db' | 'keyring'>,
   { service_id, port, given_port }: Pick<ReplicaRow, 'service_id' | 'port' | 'given_port'>,

@@ -57,7 +57,10 @@ export async function serveShell(
   }
 }
 
-/** When a container stops, its main process ends last. So a killed shell may mean that the container stops. */
+/**
+ * Returns true if the container stops within a moment. Its main process ends last, so its stop may have killed the
+ * shell.
+ */
 async function endsSoon(isAlive: () => Promise<boolean>): Promise<boolean> {
   for (let tries = 0; tries < 10; tries++) {
     if (!(await isAlive())) return true;

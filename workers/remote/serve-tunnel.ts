@@ -62,7 +62,7 @@ function opened({ address }: Pick<ReplicaRow, 'address'>, port: number): Promise
   });
 }
 
-/** Each direction ends separately, and a slow receiver pauses the other side. */
+/** Passes bytes in both directions. Each direction ends separately, and a slow receiver pauses the sender. */
 function pass(socket: Socket, peer: WebSocket): void {
   const outlet = new Outlet(peer, () => socket, { merges: true });
   let failed = false;
@@ -72,7 +72,7 @@ function pass(socket: Socket, peer: WebSocket): void {
     failed = true;
   });
   socket.once('close', () => {
-    // A paused peer would not receive the other side's close message.
+    // A paused WebSocket would not receive the API's close message.
     peer.resume();
     if (failed) peer.close(CLOSE.fault, 'the connection broke off');
     else peer.close(1000);

@@ -34,7 +34,9 @@ export function startShell(entry: Entry, size: Size | null, onOutput: OnOutput):
   return size === null ? startPiped(entry, onOutput) : startInTerminal(entry, size, onOutput);
 }
 
-/** Raw mode, because the terminal in the container processes control characters. `R` means that raw mode is on. */
+/**
+ * Puts the terminal into raw mode, because the terminal in the container processes control characters. Then prints `R`.
+ */
 const RAW = ['/bin/sh', '-c', 'stty raw -echo && printf R && exec "$@"', 'raw'];
 const RETRY_MS = 10;
 

@@ -5,7 +5,10 @@ import type { Attempt } from './rows.js';
 export interface HostPort {
   port: number;
   user_number: number;
-  /** True if every hosted process on the host may connect, because a database server there asks for a password. */
+  /**
+   * True if every hosted process on the host may connect, because a database server that asks for a password has the
+   * port.
+   */
   open: boolean;
 }
 

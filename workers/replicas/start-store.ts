@@ -5,7 +5,10 @@ import { recordExit } from './store.js';
 
 const UNIQUE_VIOLATION = '23505';
 
-/** Claims a replica that waits to be started. Returns `taken` if another replica uses the port. */
+/**
+ * Claims a replica that waits to be started. Returns `taken` if another replica uses the port, and `lost` if the
+ * replica no longer waits.
+ */
 export async function claimReplica(
   db: Db,
   row: ReplicaRow,

@@ -113,7 +113,10 @@ export async function recordExit(
   }));
 }
 
-/** Records that the replica is stopped. None of its processes must be running, and its output must be in the log. */
+/**
+ * Records that the replica is stopped. The caller must have ended its processes and stored all of its output in the
+ * log.
+ */
 export async function recordStopped(db: Db, row: ReplicaRow): Promise<void> {
   await change(db, row, [row.state], { route: row.state === 'ready', frees: hostPortOf(row) }, (trx) => ({
     state: 'stopped',
@@ -158,7 +161,7 @@ interface Publication {
   frees?: number | null;
   /** True if the replica will be restarted. The restart is then recorded, because alerts count restarts. */
   restarts?: boolean;
-  /** The values that other columns must have, or nothing is changed. */
+  /** Nothing is changed unless these columns have these values. */
   only?: Partial<ReplicaRow>;
 }
 

@@ -1,9 +1,9 @@
 import type { ReplicaState } from '../replicas/model.js';
 
 const INTERVAL_MS = {
-  /** A sixth of the time since the start, but at least 5 ms and at most 250 ms. */
+  /** The interval is a sixth of the time since the start, but at least 5 ms and at most 250 ms. */
   starting: { share: 1 / 6, least: 5, most: 250 },
-  /** After the first passed check of a new replica. */
+  /** The interval after the first passed check of a new replica. */
   proving: 50,
   failing: 1_000,
   ready: 5_000,
@@ -23,7 +23,7 @@ export interface CheckedReplica {
   state: ReplicaState;
   /** Null if the application listens on no port. */
   port: number | null;
-  /** Oldest first; true if the check passed. */
+  /** The results of the last checks, oldest first. True means that the check passed. */
   checks: readonly boolean[];
   upMs: number;
 }

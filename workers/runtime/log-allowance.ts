@@ -3,7 +3,7 @@ interface Amount {
   lines: number;
 }
 
-/** One replica may print `rate` per second, and up to `burst` at once after little output. */
+/** One replica may print `rate` per second, and up to `burst` at once if it has printed little before. */
 const REPLICA = { rate: { bytes: 256 * 1024, lines: 1000 }, burst: { bytes: 32 * 1024 * 1024, lines: 40_000 } };
 /** The limit for all busy replicas of a host together, so that the database has time for other work. */
 const HOST = { rate: { bytes: 4 * 1024 * 1024, lines: 5000 }, burst: { bytes: 64 * 1024 * 1024, lines: 60_000 } };

@@ -48,7 +48,7 @@ export function planReplacements(rows: readonly ReplicaRow[], options: Replaceme
 function planRelease(release: readonly ReplicaRow[], options: ReplacementOptions): ReplacementAction[] {
   const successors = release.filter((row) => row.replaces !== null);
   if (successors.length > 0) return successors.flatMap((row) => planSuccessor(row, release, options));
-  // A restart is in progress, which replaces all replicas.
+  // Two generations mean that a restart is in progress, which replaces all replicas.
   if (release.some((row) => row.generation !== release[0]?.generation)) return [];
   if (release.some((row) => isComingUp(row, options))) return [];
   const [failing] = release

@@ -21,7 +21,7 @@ export interface ServerProbe {
 }
 
 export interface ImageProbe {
-  /** '' if the check passes, or if the image has none. */
+  /** Returns why the image's HEALTHCHECK fails; '' if it passes, or if the image has no HEALTHCHECK. */
   trouble(row: ReplicaRow, spec: ReleaseSpec): string;
 }
 

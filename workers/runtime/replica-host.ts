@@ -50,7 +50,7 @@ export interface ReplicaHost extends SupervisedHost {
   listeningPorts?(row: ReplicaRow): Promise<number[]>;
   /** Returns why the HEALTHCHECK of a replica's image does not pass; '' if it passes. */
   imageTrouble?(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
-  /** Returns masked lines; none if they cannot be read. */
+  /** Returns the last lines of a replica's output, masked. Returns none if they cannot be read. */
   lastOutput(row: ReplicaRow, spec: ReleaseSpec): Promise<string[]>;
   /**
    * Returns the host that runs a database. Throws `ReleaseError` if no host can. Without this method, any host with the

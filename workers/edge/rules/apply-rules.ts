@@ -19,7 +19,7 @@ class Rules {
   readonly #serve: () => void;
   readonly #pathname: string;
   readonly #request: MoveRequest;
-  /** An application could read the path in several ways. A guard applies if one of them matches. */
+  /** The ways in which an application could read the path. A guard applies if it matches one of them. */
   readonly #paths: RulePath[];
   readonly #passed = new Set<Guard>();
   readonly #changes: HeaderChange[] = [];
@@ -94,7 +94,7 @@ class Rules {
     return true;
   }
 
-  /** Returns true if the guard admits the request now. If it admits the request later, it calls `next`. */
+  /** Returns true if the guard admits the request now. Calls `next` if the guard admits the request later. */
   #passes(guard: Guard, paths: readonly RulePath[]): boolean {
     if (!paths.some((path) => matchPath(guard.pattern, path) !== null)) return true;
     this.#passed.add(guard);

@@ -7,7 +7,10 @@ import { verifyPassword } from '../../../shared/secrets/password.js';
 const MAX_KNOWN = 1_000;
 /** Unfinished checks of one rule. Each takes some 50 ms. */
 const MAX_WAITING = 8;
-/** Checks of all rules at once. Each occupies one of the four threads that also read files. */
+/**
+ * How many passwords of all rules are checked at the same time. A check occupies one of the four threads that read
+ * files.
+ */
 const AT_ONCE = 2;
 
 /**
@@ -20,7 +23,7 @@ export class CredentialMemory {
   readonly #running = new Map<string, Promise<boolean>>();
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Returns a promise if the password must be checked; null if too many checks wait. */
+  /** Returns the remembered result, or a promise if the password must be checked; null if too many checks wait. */
   check(users: readonly RuleUser[], { name, password }: BasicCredentials): boolean | Promise<boolean> | null {
     const digest = createHash('sha256').update(`${name}\0${password}`).digest('base64');
     const known = this.#known.get(digest) ?? this.#running.get(digest);

@@ -15,7 +15,7 @@ let added = 0;
 
 /**
  * Counts the requests of each client in time windows of a fixed length. If there are too many clients, the rule with
- * the most clients forgets some, so that a flood of one rule leaves the others as they are.
+ * the most clients forgets some. Thus a flood against one rule does not affect the other rules.
  */
 export class RateCounts {
   readonly #windows = new Map<string, Window>();

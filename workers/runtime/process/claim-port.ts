@@ -18,8 +18,8 @@ export type PortDeps = Pick<ProcessRuntimeDeps, 'db' | 'config' | 'hostId' | 'sa
 };
 
 /**
- * Claims a replica and returns its port (null: none), or `lost` if it must not be started any more. Throws
- * `ReleaseError` if no port is free.
+ * Claims a replica. Returns its port, null if it listens on no port, or `lost` if it must not be started any more.
+ * Throws `ReleaseError` if no port is free.
  */
 export async function claimWithPort(
   deps: PortDeps,

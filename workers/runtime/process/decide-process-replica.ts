@@ -4,7 +4,7 @@ export type ProcessAction =
   | 'start'
   /** Kills what a dead worker started, and returns the replica to `pending`. */
   | 'abandonAttempt'
-  /** Stores all output in the log first. */
+  /** Stores all output in the log, then records that the process has exited. */
   | 'recordEnd'
   | 'followOutput'
   | 'checkHealth'
@@ -18,7 +18,7 @@ export type ProcessAction =
 export interface ObservedProcess {
   row: Pick<ReplicaRow, 'desired' | 'state' | 'pid' | 'next_start_at' | 'run_id' | 'paused_until' | 'to_freeze'>;
   alive: boolean;
-  /** True if this worker keeps the processes frozen. When a worker ends, they run again. */
+  /** True if this worker keeps the processes frozen. They run again when this worker ends. */
   frozen: boolean;
 }
 
@@ -66,7 +66,7 @@ export function startingCpu(cpu: number, cores: number): number {
   return Math.max(cpu, Math.min(cores, 2));
 }
 
-/** A replica that has lost its port more often is restarted after a back-off, like a crashed replica. */
+/** A replica that has lost its port more than this many times is restarted after a back-off, like a crashed replica. */
 const PORT_LOSSES_FORGIVEN = 3;
 
 export type PortLossAction =
@@ -81,6 +81,6 @@ export type PortLossAction =
 export function decidePortLoss(wasReady: boolean, losses: number): PortLossAction[] {
   const forgiven = losses <= PORT_LOSSES_FORGIVEN;
   if (!wasReady) return ['kill', 'finishOutput', forgiven ? 'startAgain' : 'recordExit'];
-  // Recording changes the route: visitors must not wait until the process has exited.
+  // The exit is recorded first, because this changes the route. Visitors must not wait until the process has exited.
   return [forgiven ? 'recordExitAtOnce' : 'recordExit', 'kill'];
 }

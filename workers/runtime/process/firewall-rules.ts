@@ -3,9 +3,9 @@ export interface FirewallState {
   /** If this folder no longer exists, another installation removes the table. */
   dataDir: string;
   /**
-   * Replicas' ports, each with the user that may listen on it. Null: the port was released, but an edge may still send
-   * visitors there. Every hosted process may connect to an `open` port, because the database that listens there
-   * requires a password.
+   * Replicas' ports, each with the user that may listen on it. `uid` is null if the port was released, but an edge may
+   * still send visitors there. Every hosted process may connect to an `open` port, because the database that listens
+   * there requires a password.
    */
   ports: readonly { port: number; uid: number | null; open?: boolean }[];
   /** Linux users that run edges. They may connect to every hosted port. */

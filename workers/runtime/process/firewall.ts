@@ -20,7 +20,7 @@ export class Firewall {
   #table = '';
   #users: readonly number[] = [];
   #usable: boolean | null = null;
-  /** '' if there are no rules, null if unknown. */
+  /** The rules that are set; '' if there are none, null if unknown. */
   #applied: string | null = null;
   #work: Promise<void> = Promise.resolve();
 

@@ -45,8 +45,8 @@ export class LogTail {
   }
 
   /**
-   * If the process has exited (`final`), copies everything, even an incomplete last line. Returns false if another
-   * process has moved the stored offset; this object must then not be used any more.
+   * Copies unread output to the log. If the process has exited (`final`), copies everything, even an incomplete last
+   * line. Returns false if another process has moved the stored offset; this object must then not be used any more.
    */
   async follow(final: boolean): Promise<boolean> {
     const file = await unlessAbsent(open(this.#file, 'r'));

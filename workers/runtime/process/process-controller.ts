@@ -55,7 +55,7 @@ export class ProcessController implements ReplicaController {
   #limitedAttempt = -1;
   /** The attempt whose process is a child of this worker; -1 for none. */
   #ownAttempt = -1;
-  /** `#reconciledAt` is null during a reconciliation, and after one that failed. */
+  /** The row of the last reconciliation. `#reconciledAt` is null during a reconciliation, and after one that failed. */
   #row: ReplicaRow | null = null;
   #reconciledAt: number | null = null;
   /** If this worker dies, the processes run until another worker freezes them again. */
@@ -240,7 +240,7 @@ export class ProcessController implements ReplicaController {
     await frozen?.resume();
   }
 
-  /** The next reconciliation starts the database server again. */
+  /** Ends a database server that does not respond. The next reconciliation starts it again. */
   async #endSilent(row: ReplicaRow): Promise<void> {
     const { db, sandbox, config, data } = this.#deps;
     // Database servers recover from their own journals if they are killed.

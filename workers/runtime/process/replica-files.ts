@@ -28,7 +28,7 @@ export class ReplicaFiles {
     return join(this.folder, 'exit');
   }
 
-  /** Creates an empty working folder. Keeps earlier output. */
+  /** Creates an empty working folder. Keeps the output of the replica's previous starts. */
   async prepare(): Promise<void> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     await discardTree(this.#deps, this.work);

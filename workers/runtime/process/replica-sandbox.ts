@@ -34,7 +34,7 @@ export function processOf(row: ReplicaRow): DetachedProcess {
   return { pid: row.pid ?? UNRECORDED.pid, startedAt: row.pid_started ?? UNRECORDED.startedAt };
 }
 
-/** Timeout for reinstalling removed tools. A starting replica waits for it. */
+/** Timeout for reinstalling removed tools, for which a starting replica waits. */
 const RESTORE_MS = 5 * 60_000;
 
 /** Returns the folders of a release's tools. Reinstalls any that were removed. */
@@ -47,7 +47,7 @@ export function toolsOf(
   return tools.length === 0 ? Promise.resolve([]) : toolchains.restore(tools, signal);
 }
 
-/** A replica with a volume must write its data before it ends. */
+/** Minimum grace period of a replica with a volume, which must write its data before it ends. */
 const SERVER_GRACE_MS = 30_000;
 
 export function graceMsOf({ volume_id }: Pick<ReplicaRow, 'volume_id'>, stopGraceSeconds: number): number {
@@ -76,7 +76,8 @@ export function replicaSandbox(
   const { port, ...files } = place;
   const { manifest } = spec.image;
   const { memoryMb, cpu: cores, pids } = planOf(spec.configuration.plan);
-  // An application that keeps crashing must not always use more CPU than its plan allows.
+  // Only a replica that was never ready may use more CPU than its plan allows. Otherwise an application that keeps
+  // crashing would always use more.
   const isFirst = row.ready_at === null && row.run_id === null;
   const cpu = isFirst ? startingCpu(cores, availableParallelism()) : cores;
   return {

@@ -11,7 +11,10 @@ export function cacheControl(profile: ServiceConfiguration['cacheProfile'], path
   return profile === 'all' ? SHORT : REVALIDATE;
 }
 
-/** Returns true for a name with a content hash, as in `app-DiwrgTda.js`. A mistake would be cached for a year. */
+/**
+ * Returns true for a name with a content hash, as in `app-DiwrgTda.js`. Browsers keep such a file for a year, so a
+ * doubtful name does not match.
+ */
 export function hasHashedName(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const match =

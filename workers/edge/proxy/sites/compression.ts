@@ -88,7 +88,7 @@ function encodingFor(req: Request): Encoding | null {
 
 /** A streaming response (no Content-Length) is flushed on every write. */
 function encoderOf(encoding: Encoding, streaming: boolean): Transform {
-  // The encoder waits until each piece is read, because collecting small pieces costs more than it saves.
+  // The encoder stops until each piece of its output is read. To collect small pieces would cost more than it saves.
   const pace = { readableHighWaterMark: 1 };
   if (encoding === 'gzip') return createGzip({ ...pace, ...(streaming ? { flush: constants.Z_SYNC_FLUSH } : {}) });
   return createBrotliCompress({

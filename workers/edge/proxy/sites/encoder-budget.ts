@@ -1,4 +1,4 @@
-/** Each encoder needs up to 2 MB, more than the rest of an exchange. */
+/** Each encoder needs up to 2 MB, more than everything else that a request needs. */
 const MAX_ENCODERS = 64;
 const MAX_ENCODERS_PER_CLIENT = 16;
 

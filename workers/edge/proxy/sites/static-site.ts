@@ -68,14 +68,17 @@ async function sendMove(
 ): Promise<void> {
   if (isRedirect(status)) return sendRedirect(exchange, status, locationOf(to));
   const asked = await findSitePath(root, to.path, base);
-  // The rule's target is a folder without its final slash.
+  // A redirect adds the final slash of a folder, or the site's base path.
   const found = asked.type === 'redirect' ? await findSitePath(root, asked.location, base) : asked;
   if (found.type !== 'file') return sendMissing(exchange, root);
   exchange.res.statusCode = status;
   sendFile(exchange, root, found.path, status === 200 ? cacheControl(cacheProfile, found.path) : REVALIDATE);
 }
 
-/** A page instead of a missing file such as /assets/app.js would hide that the file is missing. */
+/**
+ * Returns true if the client asks for a page. A page in place of a missing /assets/app.js would hide that the file is
+ * missing.
+ */
 function isNavigation({ headers, url = '/' }: Exchange['req']): boolean {
   if ((headers.accept ?? '').includes('text/html')) return true;
   const last = url.split('?')[0]?.split('/').at(-1) ?? '';

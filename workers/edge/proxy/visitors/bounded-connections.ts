@@ -6,18 +6,17 @@ export interface ConnectionLimits {
   /** A client is an IPv4 address or an IPv6 /64. */
   perClient: number;
   total: number;
-  /** Slow connections have bytes that the other side has not read for a second. */
+  /** Maximum number of connections with bytes that the client or the replica has not read for a second. */
   slow: number;
   /** How long a slow connection may make no progress before it is closed, in milliseconds. */
   stallMs: number;
 }
 
-/** Between two checks, the limit of slow connections may be exceeded. */
 const POLL_INTERVAL_MS = 250;
 const SLOW_AFTER_MS = 1_000;
 /**
- * The limit of connections without progress, as a multiple of the limit of slow ones. It limits a flood in the second
- * before its connections count as slow.
+ * The limit of connections that make no progress, as a multiple of `slow`. It stops a flood of connections that do not
+ * count as slow yet.
  */
 const PAUSING_PER_SLOW = 2;
 /** How long a refused client has to read the reason. */
@@ -70,7 +69,9 @@ export class Connections {
     return true;
   }
 
-  /** Counts a proxy's connection for its request's client. Returns false at the client's limit. */
+  /**
+   * Counts a proxy's connection for the client of its request. Returns false if the client has too many connections.
+   */
   carry(connection: ClientConnection, client: string): boolean {
     if (!this.#hasRoom(client)) return false;
     this.#uncount(connection);

@@ -4,11 +4,14 @@ import { clientKey } from '../../../../shared/core/client-address.js';
 import type { Containment } from '../containment.js';
 import type { Client } from '../proxy-headers.js';
 
-/** Minimum time between two searches for the least useful connection, so that a flood does not cause many. */
+/**
+ * A set of more than `CHEAP_LOOK` connections is examined at most once in this time, so that a flood costs little CPU
+ * time.
+ */
 const MIN_REEXAMINATION_MS = 100;
 const CHEAP_LOOK = 64;
 
-/** Bytes on their way to a receiver. The receiver of a response is the client, that of an upload the replica. */
+/** Bytes on their way to a receiver. A response's receiver is the client. An upload's receiver is the replica. */
 export interface Backlog {
   /** Bytes that the receiver has not accepted yet. */
   pending: number;
@@ -24,7 +27,7 @@ export function backlogOf(socket: Socket): Backlog {
   return { pending, taken: socket.bytesWritten - pending };
 }
 
-/** Only a request tells for which client a proxy uses its connection. */
+/** The `client` of a proxy's connection between requests, because only a request tells for which client it is. */
 export const NO_CLIENT = 'proxy';
 
 /** One connection of a client, and whether it makes progress. */
@@ -34,7 +37,7 @@ export class ClientConnection {
   client: string;
   /** Unfinished requests on this connection. One is served at a time. */
   exchanges = 0;
-  /** These functions start the requests that wait for earlier ones. */
+  /** Each function starts a request that waits until the request in progress is finished. */
   readonly waiting: (() => void)[] = [];
   /** The connection's remote address; null behind a trusted proxy. */
   peer: Client | null = null;
@@ -43,7 +46,7 @@ export class ClientConnection {
   answer: ServerResponse | null = null;
   /** When the last response was finished, or the connection was opened, in milliseconds of performance.now(). */
   idleSince = performance.now();
-  /** Returns the bytes that the client has sent and the replica has not read. */
+  /** Returns the backlog of what the client sends to the replica; null if the client sends nothing. */
   upload: (() => Backlog) | null = null;
   /** Since when the backlog has not shrunk, in milliseconds of performance.now(); null without a backlog. */
   slowSince: number | null = null;
@@ -55,7 +58,7 @@ export class ClientConnection {
     this.client = client;
   }
 
-  /** The connection may be closed to make room for another one. */
+  /** True if the connection may be closed to make room for a new one. */
   get spare(): boolean {
     return this.slowSince !== null || this.exchanges === 0;
   }

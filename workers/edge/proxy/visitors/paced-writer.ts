@@ -6,10 +6,12 @@ export interface Source {
   resume(): void;
 }
 
-/** A source that sends more than `CRUMBS` pieces of fewer than `CRUMB_BYTES` bytes at once is paused. */
+/**
+ * A source rests after it sends more than `CRUMBS` pieces at once that have fewer than `CRUMB_BYTES` bytes on average.
+ */
 const CRUMBS = 64;
 const CRUMB_BYTES = 16;
-/** How long a source of tiny pieces is paused for each piece, in milliseconds. */
+/** How long a source of tiny pieces rests for each piece, in milliseconds. */
 const REST_MS_PER_CRUMB = 0.5;
 
 /**
@@ -31,7 +33,6 @@ export class PacedWriter {
     this.#source = source;
   }
 
-  /** Pauses the source if the target falls behind. */
   write(chunk: Buffer): void {
     this.#pieces.push(chunk);
     if (this.#writing || this.#scheduled) return;

@@ -11,7 +11,9 @@ export class BodyIdleError extends Error {
   }
 }
 
-/** A request's body for one attempt. If the attempt fails, the client's connection can still get a response. */
+/**
+ * The body of a request that is sent to a replica. If sending fails, the client's connection can still get a response.
+ */
 export class RequestBody extends Readable {
   readonly #source: IncomingMessage;
   #idle: NodeJS.Timeout | null = null;
