@@ -74,7 +74,7 @@ export class TrafficMeter {
   readonly #services = new Map<string, ServiceTraffic>();
   #canaries: TrafficMeter | null = null;
 
-  /** Counts the responses of canaries, separately for the two releases of each (`canaryKey`). */
+  /** Counts the responses of canaries. Each of a canary's two releases has its own entry (`canaryKey`). */
   get canaries(): TrafficMeter {
     this.#canaries ??= new TrafficMeter();
     return this.#canaries;

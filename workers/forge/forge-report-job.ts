@@ -21,7 +21,7 @@ const WHAT: Readonly<Record<HeldReport['kind'], string>> = {
   deployment: 'A deployment',
 };
 
-/** Sends the state of a deployment or preview to a git host. An unavailable host delays only reports to itself. */
+/** Sends the state of a deployment or preview to a git host. An unavailable git host delays only its own reports. */
 export async function forgeReportJob(
   deps: SenderDeps,
   { forgeReportId }: Payloads['forge-report'],

@@ -114,7 +114,7 @@ export function commentBody(preview: PreviewFacts | null, marker: string): strin
   return `${markerOf(marker)}\n${preview === null ? 'The preview of this pull request was deleted.' : shownPreview(preview)}\n`;
 }
 
-/** Returns the part of a comment by which it is found again. Git hosts do not display it. */
+/** Returns the text by which a comment is found again. Git hosts do not display this text. */
 export function markerOf(id: string): string {
   return `<!-- ranvier:${id} -->`;
 }

@@ -5,8 +5,8 @@ import { insertLogBatches, type NewLogBatch, partsOf } from './batch-store.js';
 
 /**
  * One statement increments the counter and inserts the lines. The counter's row stays locked until the commit, so ids
- * appear in commit order, and a reader who follows the cursor misses no line. Lines of waiting batches are older and
- * come first.
+ * appear in commit order, and a reader who follows the cursor misses no line. The statement stores nothing while
+ * batches of the service wait, because their lines are older.
  */
 const STORE = prepare<{ stored: number }>(
   `with kept as (

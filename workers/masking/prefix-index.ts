@@ -1,7 +1,7 @@
 /** Bases of two independent polynomial hashes modulo 2^32. Two texts count as equal if both hashes are equal. */
 const BASES = [0x01000193, 0x85ebca6b] as const;
 
-/** The powers of both bases. Longer tables replace these for a longer text. */
+/** The powers of both bases. A longer text replaces these tables by longer ones. */
 let powers = BASES.map((base) => powersOf(base, 1024));
 
 /** Computes the hash of any part of a text in constant time. */

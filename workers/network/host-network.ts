@@ -115,7 +115,7 @@ export class HostNetwork {
     };
   }
 
-  /** The namespace of a build is removed in the background: its next command need not wait for that. */
+  /** The namespace of a build is removed in the background, so that the build's next command need not wait. */
   async release(id: string): Promise<void> {
     const slot = await this.#slots.find(id);
     if (slot === null) return this.#slots.forget(id);
@@ -165,7 +165,7 @@ export class HostNetwork {
 
   /**
    * Makes a port of a sandbox reachable from the host, and returns the host's port for it. In a rootless network, the
-   * port replaces the one that was reachable before.
+   * sandbox's previous port is no longer reachable.
    */
   async lead(id: string, port: number): Promise<number> {
     if (this.level === 'namespaces') return port;

@@ -207,7 +207,7 @@ ${usesLoopback(slot, settings) ? `delete element ${table} loopback { "${name}" }
 `;
 }
 
-/** Returns the nft script that forwards a sandbox's `entryPort` to another port of it. */
+/** Returns the nft script that forwards a sandbox's `entryPort` to another port of the sandbox. */
 export function entryRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const entries = `element inet ${tableName(settings.token)} entries`;
   const [element] = entryElement(settings, slot);
@@ -232,7 +232,7 @@ table ip ranvier_loopback {
 `;
 }
 
-/** A port of a namespace, and the address and port in it on which the application listens. */
+/** A port of a namespace, and the address and port in the namespace on which the application listens. */
 export interface PortTarget {
   port: number;
   to: Endpoint;

@@ -73,5 +73,7 @@ exec 3>&- >/dev/null 2>&1
 while [ -p alive ]; do sleep 30; done
 `;
 
-/** The exit of the process that holds the namespace closes the pipe `alive`, and so slirp4netns exits too. */
+/**
+ * The exit of the process that holds the namespace closes the pipe `alive` (descriptor 4). Then slirp4netns exits too.
+ */
 export const UPLINK = 'exec 4<alive; exec slirp4netns "$@"';

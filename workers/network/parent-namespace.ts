@@ -3,7 +3,7 @@ import type { Entry, NetworkSlot } from './network-model.js';
 import { REMOVE } from './network-scripts.js';
 import { runScript } from './run-tool.js';
 
-/** The network namespace in which the links of all sandboxes end: the host's own, or a rootless network's. */
+/** The network namespace in which the links of all sandboxes end: that of the host or that of a rootless network. */
 export interface ParentNamespace {
   /**
    * Arguments to put before `ip` or `nft` so that it works in this namespace. They change if the namespace is

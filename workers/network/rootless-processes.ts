@@ -141,7 +141,7 @@ export class RootlessProcesses {
     }
   }
 
-  /** Sweeps of sandboxes spare processes with this value of `MARKER` in their environment. */
+  /** A sweep of sandboxes does not kill processes with this value of `MARKER` in their environment. */
   get #mark(): string {
     return `network:${this.#options.token}`;
   }
@@ -184,7 +184,7 @@ export class RootlessProcesses {
     return join(this.#options.folder, 'rootless.json');
   }
 
-  /** Prevents other workers on this host from starting or stopping the two processes meanwhile. */
+  /** Prevents other workers on this host from starting or stopping the two processes during `work`. */
   #locked<T>(work: () => Promise<T>): Promise<T> {
     return withFileLock(join(this.#options.folder, 'rootless.lock'), AbortSignal.timeout(LOCK_MS), work);
   }

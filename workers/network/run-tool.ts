@@ -33,7 +33,7 @@ export function nft(script: string, enter: readonly string[] = []): Promise<stri
   return runTool(file, rest, script);
 }
 
-/** Removes a table of the family `inet`. Does nothing if there is none. */
+/** Removes a table of the family `inet`. Does nothing if the table does not exist. */
 export async function removeTable(table: string, enter: readonly string[] = []): Promise<void> {
   await nft(`delete table inet ${table}\n`, enter).catch(() => undefined);
 }

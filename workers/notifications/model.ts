@@ -13,7 +13,7 @@ export interface End {
   is_preview: boolean;
 }
 
-/** Returns the address for the mail about a deployment's end; null for none. */
+/** Returns the address for the mail about a deployment's end; null if no mail is to be sent. */
 export function recipientOf(
   { status, branch, is_preview }: End,
   { service, workspace }: NotificationSettings,

@@ -4,8 +4,8 @@ import { loadReleaseSpec } from '../releases/release-spec.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /**
- * Brings the live release to the configured number of replicas. Reads the configuration again after each write: of two
- * operations at the same time, the one with the older configuration may write last.
+ * Brings the live release to the configured number of replicas. Reads the configuration again after each write, because
+ * another operation with an older configuration may write at the same time.
  */
 export async function followConfiguration(deps: JobDeps, serviceId: string, signal: AbortSignal): Promise<void> {
   for (let wanted: number | null = null; ; ) {

@@ -9,8 +9,8 @@ const EDGE_MS = 30_000;
 const POLL_INTERVAL_MS = 20;
 
 /**
- * Waits until every live edge has applied a route version and drained the releases that it replaced. Null means the
- * service's newest version. Returns after `withinMs` even if an edge is not done.
+ * Waits until every live edge has applied a route version and drained the releases before it. If `version` is null,
+ * waits for the service's newest version. Returns after `withinMs` even if an edge is not done.
  */
 export async function edgesApplied(
   db: Db,
@@ -26,7 +26,7 @@ export async function edgesApplied(
   }
 }
 
-/** Waits at most 30 s until no edge sends requests to the replica and those in progress have ended. */
+/** Waits until no edge sends requests to the replica and no request is in progress, for at most 30 s. */
 export async function replicaDrained(db: Db, row: ReplicaRow): Promise<void> {
   const version = await routeVersionOf(db, row);
   if (version !== undefined) await edgesApplied(db, row.service_id, version, null);

@@ -67,8 +67,9 @@ export async function runningReleases(db: Db, serviceId: string): Promise<string
 }
 
 /**
- * SQL: live releases `d` of services `s` that no supervisor starts, because no replica is to run. Leaves out services
- * that sleep, have an open operation, or have a volume that is in use or that a deployment is about to use.
+ * SQL: live releases `d` of services `s` for which no replica is requested, so that no supervisor starts them. Leaves
+ * out services that sleep, have an open operation, or have a volume that is in use or that a deployment is about to
+ * use.
  */
 const WITHOUT_REPLICAS = `services s
        join deployments d on d.id = s.live_deployment_id

@@ -58,7 +58,7 @@ export async function serveShell(
 }
 
 /**
- * Returns true if the container stops within a moment. Its main process ends last, so its stop may have killed the
+ * Returns true if the container stops within a moment. A stopping container ends its main process last, after the
  * shell.
  */
 async function endsSoon(isAlive: () => Promise<boolean>): Promise<boolean> {
@@ -80,7 +80,7 @@ async function converse(entry: Entry, size: Parameters<typeof startShell>[1], pe
   let waiting = 0;
   let done = Promise.resolve();
   peer.on('message', (data: Buffer, isBinary: boolean) => {
-    // Reads no further message until the program has accepted this one.
+    // Reads no further message until the program has accepted this message.
     peer.pause();
     waiting += 1;
     done = done.then(async () => {

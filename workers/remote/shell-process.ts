@@ -25,7 +25,10 @@ export interface ShellProcess {
   resume(): void;
   /** Resolves when the started process has exited, even if other processes keep its output open. */
   readonly left: Promise<void>;
-  /** Resolves to the exit code after all output. If a signal killed the program, it is 128 plus the signal's number. */
+  /**
+   * Resolves to the exit code after all output. If a signal killed the program, the code is 128 plus the signal's
+   * number.
+   */
   readonly exited: Promise<number>;
 }
 
@@ -35,7 +38,8 @@ export function startShell(entry: Entry, size: Size | null, onOutput: OnOutput):
 }
 
 /**
- * Puts the terminal into raw mode, because the terminal in the container processes control characters. Then prints `R`.
+ * Puts the worker's terminal into raw mode, because the terminal in the container processes control characters. Then
+ * prints `R`.
  */
 const RAW = ['/bin/sh', '-c', 'stty raw -echo && printf R && exec "$@"', 'raw'];
 const RETRY_MS = 10;

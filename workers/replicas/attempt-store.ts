@@ -4,8 +4,8 @@ import type { ReplicaRow } from './rows.js';
 import { notifyHost } from './store.js';
 
 /**
- * An attempt of a run is stored as a replica, so that it survives the death of its worker. Its generation is the
- * negative number of the attempt.
+ * An attempt of a run is stored as a replica, so that it survives the death of its worker. The replica's generation is
+ * the attempt's number with a minus sign.
  */
 export interface NewAttempt {
   runId: string;
@@ -19,7 +19,8 @@ export interface NewAttempt {
 /** Requests that the host runs the attempt. Repeated calls for the same attempt change nothing. */
 export async function wantAttempt(db: Db, input: NewAttempt): Promise<void> {
   await db.transaction(async (trx) => {
-    // Two unique constraints cover an attempt, and workers that insert it at the same time may violate either.
+    // Two unique constraints cover an attempt. Workers that insert the attempt at the same time may violate either
+    // constraint.
     await trx.raw(
       `insert into replicas (id, service_id, deployment_id, host_id, generation, position, run_id, run_attempt)
        values (:id, :serviceId, :deploymentId, :hostId, -cast(:attempt as integer), :runNumber, :runId, :attempt)

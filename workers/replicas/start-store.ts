@@ -50,7 +50,10 @@ export async function recordProcess(
   return updated === 1;
 }
 
-/** Records the port of a starting replica. Returns false if it no longer starts or its port is taken. */
+/**
+ * Records the port of a starting replica. Returns false if the replica no longer starts or another replica uses the
+ * port.
+ */
 export async function recordPort(db: Db, row: Attempt, port: number): Promise<boolean> {
   try {
     const updated = await db<ReplicaRow>('replicas')

@@ -165,7 +165,9 @@ interface Publication {
   only?: Partial<ReplicaRow>;
 }
 
-/** Changes a replica and what depends on it. Returns false if its attempt or state is no longer the expected one. */
+/**
+ * Changes a replica and what depends on it. Returns false if its attempt, state or `only` columns are not as expected.
+ */
 export async function change(
   db: Db,
   row: Attempt,

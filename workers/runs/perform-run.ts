@@ -57,7 +57,7 @@ async function conclude(deps: JobDeps, run: RunRow, spec: ReleaseSpec, decision:
   return { event: 'retried', says: 'tried again', set, sql: retrySql(decision.delayMs) };
 }
 
-/** For a user's one-off command, adds the last output and advice. */
+/** Returns the cause of a failed run. For a user's one-off command, adds the last output and advice. */
 async function causeOf({ db }: JobDeps, run: RunRow, spec: ReleaseSpec, detail: string): Promise<string> {
   const command = commandOf(spec);
   if (run.command === null) return `the command "${command}" ${detail}`;

@@ -22,7 +22,10 @@ export class KnownRules {
     for (const serviceId of this.#known.keys()) if (!services.has(serviceId)) this.#known.delete(serviceId);
   }
 
-  /** Loads the rules of these services that this edge does not have in the current version (`rulesKey`). */
+  /**
+   * Loads missing and outdated rules of these services (`rulesKey`). Forgets the rules of services that no longer have
+   * any.
+   */
   async refresh(db: Db, facts: readonly RouteFacts[]): Promise<void> {
     const wanted = facts.filter(({ rulesKey, deleted }) => rulesKey !== '' && !deleted);
     const missing = wanted.filter(({ serviceId, rulesKey }) => this.#known.get(serviceId)?.key !== rulesKey);

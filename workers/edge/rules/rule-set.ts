@@ -8,7 +8,7 @@ import { RateCounts } from './rate-counts.js';
 
 export interface HeaderChange {
   set: readonly { name: string; value: string }[];
-  /** Names of headers to remove, in lower case, including those that are set. */
+  /** Names of headers to remove, in lower case, including the headers that are set. */
   without: ReadonlySet<string>;
 }
 

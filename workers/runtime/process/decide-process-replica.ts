@@ -41,7 +41,7 @@ export function decideProcessReplica({ row, alive, frozen }: ObservedProcess, no
       if (!alive) return ['recordEnd'];
       // The attempt of a run never becomes ready. A paused process cannot respond to a check.
       if (row.run_id !== null || paused) return ['followOutput'];
-      // `drain` waits until all edges have the newest route, and so send no more requests.
+      // `drain` waits until all edges have the newest route, and so send no more requests to the replica.
       if (row.to_freeze && row.state === 'ready') return ['followOutput', 'drain', 'freeze'];
       return ['followOutput', 'checkHealth'];
     case 'frozen':

@@ -68,7 +68,7 @@ class ProcessHost implements ReplicaHost {
       await network.publish(addresses, this.#ready === null);
       this.#ready = addresses.join();
     } catch (error) {
-      // The replicas are reconciled anyway, and the next pass writes the names.
+      // This error must not prevent the reconciliation of the replicas. The next pass writes the names.
       this.#deps.log.warn({ err: error }, `the names of neighbours were not written: ${errorMessage(error)}`);
     }
   }

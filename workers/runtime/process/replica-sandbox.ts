@@ -37,7 +37,7 @@ export function processOf(row: ReplicaRow): DetachedProcess {
 /** Timeout for reinstalling removed tools, for which a starting replica waits. */
 const RESTORE_MS = 5 * 60_000;
 
-/** Returns the folders of a release's tools. Reinstalls any that were removed. */
+/** Returns the folders of a release's tools. Reinstalls removed tools. */
 export function toolsOf(
   { image }: Pick<ReleaseSpec, 'image'>,
   toolchains: ProcessRuntimeDeps['toolchains'],

@@ -17,7 +17,7 @@ const COMPRESSIBLE_TYPES: ReadonlySet<string> = new Set(
 const BROTLI_QUALITY = 4;
 /** A window of 256 KB. The default of 4 MB needs 6 MB of memory per response, and makes few responses smaller. */
 const BROTLI_WINDOW_BITS = 18;
-/** Responses without a body, or with only a part of one. */
+/** Status codes of responses without a body, or with only a part of a body. */
 const NOT_WHOLE = new Set([204, 205, 206, 304]);
 
 type Encoding = 'br' | 'gzip';

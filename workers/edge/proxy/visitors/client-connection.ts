@@ -104,7 +104,8 @@ function byUse(a: ClientConnection, b: ClientConnection): number {
 
 /**
  * Sorts connections, the least useful first. A connection's rank is the number of more useful connections of the same
- * client. Higher ranks come first. In a tie, the one that has made no progress, or was idle, for longer comes first.
+ * client. Higher ranks come first. In a tie, the connection that has made no progress, or was idle, for longer comes
+ * first.
  */
 export function inOrderOfUse(connections: readonly ClientConnection[]): ClientConnection[] {
   const counts = new Map<string, number>();
