@@ -27,7 +27,7 @@ import { sweepDefinitions } from './sweeps/sweep-definitions.js';
 import { Sweeps } from './sweeps/sweeps.js';
 import type { JobDeps } from './worker-deps.js';
 
-/** How long a shutdown waits for running jobs before it stops the replicas. */
+/** How long a shutdown waits for running jobs before it closes the parts that they use. */
 const JOBS_END_MS = 15_000;
 
 export interface WorkerProcess {

@@ -19,7 +19,7 @@ import type { ReleaseSpec, RunAttempt, RuntimeDriver } from './runtime-driver.js
 import { Supervisor } from './supervisor.js';
 import { UsageSampler } from './usage-sampler.js';
 
-/** How long to wait for a backup, a restore or a deployment that uses the volume. */
+/** How long a replica's start waits while a backup, a restore or another deployment uses its volume. */
 const VOLUME_WAIT_MS = 120_000;
 
 /** Writes the desired state to the table `replicas`, and waits until the observed state matches. */
@@ -151,7 +151,10 @@ export class ReplicaRuntime implements RuntimeDriver {
     return onlineHost(db, await settleHost(db, serviceId, able));
   }
 
-  /** Requests replicas, and returns their generation once it is ready. Throws `ReleaseError` if one fails. */
+  /**
+   * Requests replicas, waits until all are ready, and returns their generation. Throws `ReleaseError` if a replica
+   * fails.
+   */
   async #bringUp(spec: ReleaseSpec, count: number, fresh: boolean, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     const { db, config } = this.#deps;
@@ -193,7 +196,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
-  /** A replacement counts once it has replaced the failing replica. */
+  /** Leaves out replacements: `replaces` is null once a replacement has taken the place of the failing replica. */
   async #running(deploymentId: string): Promise<ReplicaRow[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
     return rows.filter((row) => row.desired === 'running' && row.replaces === null);
@@ -210,7 +213,7 @@ async function onlineHost(db: Db, hostId: string): Promise<string> {
   throw new ReleaseError(`the host ${hostId}, which has its volume, is away; no other host can have its data`);
 }
 
-/** A static site has no processes, a cron service only during a run. */
+/** A static site never has processes, and a cron service has them only during a run. */
 function isResident({ kind, image }: ReleaseSpec): boolean {
   return image.manifest.type !== 'static' && kind !== 'cron';
 }

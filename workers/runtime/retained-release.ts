@@ -13,7 +13,7 @@ export function isExplained(error: unknown): error is ReleaseError | SealError {
 
 type ReleaseOf = Pick<ReplicaRow, 'deployment_id' | 'run_id'>;
 
-/** Loads the release of one replica, once per attempt to run it. */
+/** Loads the release of one replica, and keeps it until `readAnew` is called. */
 export class RetainedRelease {
   readonly #load: ReplicaRuntimeDeps['loadRelease'];
   #spec: ReleaseSpec | null = null;
@@ -28,7 +28,7 @@ export class RetainedRelease {
     return this.#spec;
   }
 
-  /** Loads the release again, for a new attempt. Throws as `read` does. */
+  /** Loads the release again, for a new attempt. Throws `ReleaseError` or `SealError` if it cannot be read. */
   async readAnew({ deployment_id, run_id }: ReleaseOf): Promise<ReleaseSpec> {
     this.#spec = await this.#load(deployment_id, run_id);
     return this.#spec;

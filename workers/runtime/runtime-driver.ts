@@ -37,7 +37,7 @@ export interface RunAttempt {
  * what an earlier worker started.
  */
 export interface RuntimeDriver {
-  /** Also adopts replicas that are still running. */
+  /** Starts to supervise replicas, and adopts those that are still running. */
   start(): Promise<void>;
   /**
    * Releases keep running, and another worker adopts them. If `platformEnds`, releases that cannot run without the
@@ -48,17 +48,17 @@ export interface RuntimeDriver {
   release(spec: ReleaseSpec, signal: AbortSignal): Promise<void>;
   /** Sends SIGTERM, then SIGKILL after the grace period. Resolves when no replica is left. */
   stop(deploymentId: string): Promise<void>;
-  /** Replicas that stay are not touched. Throws `ReleaseError`. */
+  /** Adds or removes replicas, and does not restart the remaining ones. Throws `ReleaseError`. */
   scale(spec: ReleaseSpec, replicas: number, signal: AbortSignal): Promise<void>;
   /** The old replicas get requests until the new ones are ready. Throws `ReleaseError`. */
   restart(spec: ReleaseSpec, signal: AbortSignal): Promise<void>;
   /** Returns the replicas that are not stopped, each with the port on which its application listens. */
   inspect(deploymentId: string): Promise<ReplicaRow[]>;
   /**
-   * Runs the command of a run once. If an attempt is already in progress, even in another worker, waits for that one.
-   * If aborted, rejects with the signal's reason, and the command continues. Throws `ReleaseError`.
+   * Runs the command of a run once. If an attempt is already in progress, even in another worker, waits for that
+   * attempt. If the signal aborts, rejects with its reason, and the command continues. Throws `ReleaseError`.
    */
   runAttempt(spec: ReleaseSpec, attempt: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome>;
-  /** Resolves when no attempt is left. */
+  /** Stops the attempts of a run. Resolves when none of them is left. */
   stopRun(runId: string): Promise<void>;
 }

@@ -6,7 +6,7 @@ export interface MeasurableReplica {
   id: string;
   restarts: number;
   service_id: string;
-  /** Null without a swarm. */
+  /** The id of the replica's Swarm task; null if it has none. */
   task_id: string | null;
   kind: ServiceKind;
   plan: string;

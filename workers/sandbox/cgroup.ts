@@ -87,7 +87,7 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
   if (memory && pids && cpu) {
     const all = own.map(folderOf).filter((folder) => folder !== null);
     const sockets = mount === undefined || path === undefined ? null : join(mount, path, name);
-    // A relative `runtimePath` lets the OCI runtime create the cgroup below its own in each hierarchy.
+    // A relative `runtimePath` lets the OCI runtime create the cgroup below the runtime's own cgroup in each hierarchy.
     return [{ version: 1, memory, cpu, accounting, sockets, all, runtimePath: name }];
   }
   if (mount === undefined || path === undefined) return [];

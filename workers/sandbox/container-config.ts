@@ -26,8 +26,8 @@ import { IMAGE_USERS } from './service-users.js';
 const OOM_SCORE = 500;
 
 /**
- * The script `VARIABLES` cannot set these variables, because some shells refuse it. Only shells read them, so they are
- * passed under their own names.
+ * Some shells refuse to set these variables, so the script `VARIABLES` cannot set them. They are passed under their own
+ * names, because only shells read them.
  */
 const OF_SHELLS = ['IFS', 'UID', 'EUID', 'PPID', 'OPTIND', 'SHELLOPTS', 'BASHOPTS', 'BASH_VERSINFO'];
 
@@ -144,7 +144,7 @@ function hooksOf({ oci }: ContainedHost, { image, uid, volumes }: Plan, kind: Co
     return [hook('/bin/sh', ['sh', '-c', limit, 'limit', oci.rootfs])];
   }
   if (kind !== 'command' || image === null) return [];
-  // The owner changes in the writable layer above the image only.
+  // chown changes only the writable layer above the image.
   const pruned = NOT_OWNED.flatMap((name, index) => [...(index === 0 ? [] : ['-o']), '-name', name]);
   // A run of the service may change a volume at the same time. `-execdir` passes each name relative to its folder, so
   // that chown follows no symlink on the path.

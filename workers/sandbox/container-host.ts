@@ -23,7 +23,7 @@ import { MOUNT_VOLUMES } from './volume-mounts.js';
 
 /** Containers see only these folders of the host, read-only, unless an image is their root. */
 const SYSTEM = ['bin', 'etc', 'lib', 'lib32', 'lib64', 'libx32', 'nix', 'opt', 'sbin', 'usr', 'var'];
-/** Mount points and folders that containers see empty, in the root that all containers share. */
+/** Folders in the root that all containers share. They are mount points, or containers see them empty. */
 const MADE = ['/dev', '/proc', '/sys', '/tmp', '/media', '/srv', INSIDE, ...HIDE_CANDIDATES];
 /** Options of an overlay whose changes are discarded after use, best first. Old kernels do not support all of them. */
 const OVERLAY_OPTIONS = [['metacopy=on', 'volatile'], ['volatile'], []];

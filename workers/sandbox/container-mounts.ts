@@ -36,7 +36,7 @@ const MASKED = [
   ),
 ];
 const TERMINALS = ['newinstance', 'ptmxmode=0666', 'mode=0620', 'max=64'];
-/** Maximum number of files in `/dev/shm`. Their memory counts towards the plan. */
+/** Maximum number of files in `/dev/shm`. The memory of these files counts towards the limit of the plan. */
 const SHARED_FILES = 65_536;
 const READ_ONLY = ['rbind', 'ro', 'nosuid', 'nodev', 'rprivate'];
 const WRITABLE = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];

@@ -14,8 +14,8 @@ import { isRoot, protectLinks, settleUsers } from './service-users.js';
 export interface SandboxOptions {
   log: Logger;
   /**
-   * Hidden from every command. A hash of the path marks this platform's processes, because another installation may run
-   * on the same host.
+   * This folder is hidden from every command. A hash of its path marks this platform's processes, because another
+   * installation may run on the same host.
    */
   dataDir: string;
   /** By default the strongest level that works. `createSandbox` throws if the given level does not work. */

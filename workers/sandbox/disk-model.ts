@@ -40,8 +40,8 @@ export function reserveOf({ totalBytes, totalFiles }: Pick<DiskRoom, 'totalBytes
 }
 
 /**
- * Returns how much room the disk has. `low`: less than twice the reserve. `bytes` and `files`: less of them than the
- * reserve.
+ * Returns how much room the disk has. The result is `bytes` or `files` if less of them is free than the reserve, and
+ * `low` if less than twice the reserve is free.
  */
 export function roomState(room: DiskRoom): 'enough' | 'low' | 'bytes' | 'files' {
   const reserve = reserveOf(room);
@@ -62,8 +62,8 @@ export function isOverBound({ used, most }: Pick<Writer, 'used' | 'most'>): bool
 }
 
 /**
- * Returns the writer to kill to make room; null if none. It is the one that has grown most since free space became low
- * or, if none has grown much, the largest build or command.
+ * Returns the id of the writer to kill; null if there is enough room or nothing to kill. The function chooses the
+ * writer that has grown most since free space became low or, if no writer has grown much, the largest build or command.
  */
 export function writerToEnd(writers: readonly Writer[], room: DiskRoom): string | null {
   const state = roomState(room);

@@ -132,7 +132,7 @@ async function enterPlain(host: Host, { process, network }: Entered, command: En
   const given = deferred({ ...env, ...command.env }).map((text) => /^([^=]*)=(.*)$/s.exec(text)?.slice(1) ?? []);
   return {
     // The application's variables, such as PATH and LD_PRELOAD, could influence programs that run as root. `VARIABLES`
-    // sets them after these programs.
+    // runs after those programs, and only then sets the variables.
     argv: [...network, ...user, '/bin/sh', '-c', VARIABLES, 'sh', ...inFolder, ...command.args],
     env: { ...Object.fromEntries(given), [ENTRY_MARK]: command.name },
     // The caller already learns of the exit from Node.js, because the program is its child process.

@@ -115,7 +115,8 @@ export class HostSandbox implements Sandbox {
   }
 
   expect(base: SandboxBase): void {
-    // Without containers, the command must be known first: its user gets access to the folders of its tools.
+    // Without containers, a sandbox cannot be made before its command is known, because the command's user must get
+    // access to the folders of the command's tools.
     if (this.#place.host.oci === null || this.#running.has(base.id)) return;
     this.#running.add(base.id);
     const made = this.#make(base, true).catch((error: unknown) => {
@@ -223,8 +224,8 @@ export class HostSandbox implements Sandbox {
         else signalProcess(request.pid, request.signal);
       });
     }
-    // If the init was still running, it has stopped the platform's helper processes, or they are in the cgroup. If it
-    // had exited, a helper may be left outside the cgroup. Then the sandbox's mark is searched in all processes.
+    // If the init was still running, it has stopped the platform's helper processes, or they are in the cgroup. If the
+    // init had exited, a helper may be left outside the cgroup. Then all processes are searched for the sandbox's mark.
     await this.#end(id, process, !wasAlive);
   }
 

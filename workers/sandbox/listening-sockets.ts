@@ -42,6 +42,6 @@ export function parseSockets(text: string): ListedSocket[] {
 /** The kernel prints each 32-bit word in the machine's byte order, little-endian. */
 function addressOf(hex: string): string {
   const bytes = (hex.match(/.{8}/g) ?? []).flatMap((word) => [...Buffer.from(word, 'hex').reverse()]);
-  // `process` converts IPv4 addresses that are mapped to IPv6.
+  // `process` converts an IPv6 address that contains an IPv4 address to the IPv4 address.
   return ipaddr.process(ipaddr.fromByteArray(bytes).toString()).toString();
 }

@@ -4,7 +4,7 @@ import { SYSTEM_PATH } from '../core/command-wrappers.js';
 
 /**
  * Forwards connections to the IPv6 loopback of a network namespace, which NAT cannot reach. Arguments: the address and
- * the port at which it accepts them.
+ * the port at which it accepts connections.
  */
 const RELAY = `
 const [address, port] = process.argv.slice(1);

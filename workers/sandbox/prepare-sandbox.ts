@@ -26,7 +26,7 @@ export interface SandboxPlace {
   dataDir: string;
   host: Host;
   init: string;
-  /** Null if the host cannot prevent a sandbox from binding another one's port. */
+  /** Null if the host cannot prevent a sandbox from binding the port of another sandbox. */
   guardedPorts: PortRange | null;
 }
 

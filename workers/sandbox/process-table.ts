@@ -6,7 +6,10 @@ import { type ListedSocket, socketsOfNamespace } from './listening-sockets.js';
 
 /** Marks every process of a sandbox. */
 export const MARKER = 'RANVIER_SANDBOX';
-/** Four times the limit of a service's variables (`VARIABLES_BYTES`), because the platform adds to them. */
+/**
+ * How much is read of a process's file in /proc. This is four times the limit of a service's variables
+ * (`VARIABLES_BYTES`), because the platform adds variables.
+ */
 export const MAX_PROCESS_BYTES = 1024 * 1024;
 const EXEC_POLL_INTERVAL_MS = 5;
 const MAX_EXEC_POLLS = 200;

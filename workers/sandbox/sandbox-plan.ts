@@ -14,7 +14,7 @@ export const TOOLS_PATH = `${INSIDE}/tools`;
 export const INIT_PATH = '/.init';
 /** The program that sets a command's variables in a rootless container. */
 export const VARIABLES_PATH = '/.variables';
-/** Contains aliases of programs, such as `python`. Last in a container's PATH. */
+/** This folder contains aliases of programs, such as `python`. It is the last folder in a container's PATH. */
 export const OTHER_NAMES_PATH = '/.bin';
 /**
  * Where the root of a container with mapped users is mounted, in a separate mount namespace. The mapped users must be
@@ -125,7 +125,7 @@ export function hiddenFolders(existing: readonly string[], own: readonly string[
   return wanted.filter((path, i) => !wanted.slice(0, i).some((outer) => isBelow(path, outer)));
 }
 
-/** Returns the parent folders of the platform's `node` and npm that a container does not see otherwise. */
+/** Returns the folders to mount so that a container sees the platform's `node` and npm. */
 export function hiddenOwn({ ownFolders, hidden, oci }: Host): string[] {
   if (oci === null) return [];
   const covers = [...hidden, INSIDE, '/tmp', '/var/tmp'];
@@ -148,7 +148,7 @@ export function searchPath(host: Host, tools: readonly string[] = []): string {
 
 /**
  * Returns the resource limits of each process. Without cgroups, the kernel limits memory per process and counts
- * processes per user. `of` says whose processes it counts.
+ * processes per user. `of` tells whose processes the kernel counts.
  */
 export function resourceLimits(
   { limits }: Pick<Plan, 'limits'>,

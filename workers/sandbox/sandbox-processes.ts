@@ -68,7 +68,7 @@ export class SandboxProcesses {
     while (Date.now() < deadline && (await isRunning(process))) await sleep(STEP_MS);
   }
 
-  /** Kills until no process of the sandbox is left. Throws if one survives for 15 s. For `byMark`, see `of`. */
+  /** Kills until no process of the sandbox is left. Throws if a process survives for 15 s. For `byMark`, see `of`. */
   async kill(id: string, process: DetachedProcess | null, byMark: boolean): Promise<void> {
     const deadline = Date.now() + KILL_DEADLINE_MS;
     for (;;) {

@@ -6,7 +6,7 @@ import type { LineCutter } from './line-splitter.js';
 
 /** One command of a tenant (a build, a pre-deploy command, an application) and its isolation. */
 export interface SandboxSpec {
-  /** Unique for each run. Set in the environment of every process of this sandbox (`RANVIER_SANDBOX`). */
+  /** An id that is unique for each run. Every process of the sandbox has it in its environment (`RANVIER_SANDBOX`). */
   id: string;
   command: string;
   /** The host's folder for the command's files. The command may see it at another path (`pathOf`). */
@@ -117,7 +117,7 @@ export interface EntryCommand {
   args: readonly string[];
   /** Variables in addition to those of the sandbox's own command. */
   env: Readonly<Record<string, string>>;
-  /** By default, those of the sandbox's own command. */
+  /** The working folder and the user of the program; by default those of the sandbox's own command. */
   image?: { cwd: string; user: ImageProcess['user'] };
   terminal: boolean;
 }
@@ -128,7 +128,7 @@ export interface Entry {
   env: Readonly<Record<string, string>>;
   /** False if the program has exited, even if a process that it started keeps its output open. */
   isRunning(): Promise<boolean>;
-  /** Kills the program and everything it has started. Also happens if this process dies. */
+  /** Kills the program and everything it has started. If this process dies, they are killed too. */
   end(): Promise<void>;
 }
 
@@ -148,9 +148,10 @@ export interface Sandbox {
   /** True if an image can be the root of a command's file system. */
   readonly runsImages: boolean;
   readonly measuresUsage: boolean;
-  /** Null if new commands share the host's network. */
   readonly network: HostNetwork | null;
-  /** Includes the networks of commands from an earlier NETWORK setting; null if no command has one. */
+  /**
+   * Includes the networks that running commands got under an earlier NETWORK setting; null if no command has a network.
+   */
   readonly allNetworks: HostNetwork | null;
   /** Returns the path at which the command sees its folder. In a container, it is the same for every build and run. */
   pathOf(spec: Pick<SandboxSpec, 'directory' | 'image'>): string;
@@ -158,22 +159,22 @@ export interface Sandbox {
   expect(base: SandboxBase): void;
   /** Removes what `expect` created. Does nothing if the command has run. */
   forget(id: string): void;
-  /** Rejects only if the sandbox itself cannot be created. */
+  /** Rejects if the sandbox cannot be created, or with an error of `onLine`. */
   run(spec: SandboxSpec, options: RunOptions): Promise<RunOutcome>;
   /** Starts a command that outlives the worker. */
   start(spec: SandboxSpec, options: DetachedOptions): Promise<StartedProcess>;
-  /** Runs a command next to an image's process, with its isolation and limits. */
+  /** Runs a command next to an image's process, with the isolation and the limits of that process. */
   exec(id: string, process: DetachedProcess, command: InsideCommand): Promise<InsideResult>;
   /**
-   * Prepares a program to run in a command's namespaces, with its limits, its user and its variables. Rejects if the
-   * command has ended.
+   * Prepares a program to run in a command's namespaces, with the limits, the user and the variables of the command.
+   * Rejects if the command has ended.
    */
   enter(id: string, process: DetachedProcess, command: EntryCommand): Promise<Entry>;
   /** Pauses all processes of a sandbox until they are resumed or this process dies. */
   pause(id: string): Promise<PausedSandbox>;
-  /** Accepts connections at an address in the command's network and forwards them to `::1`. Ends with the sandbox. */
+  /** Forwards connections from an address in the command's network to `::1`, until the sandbox ends. */
   relay(id: string, userNumber: number, address: string, port: number): Promise<void>;
-  /** A reused pid does not count. */
+  /** Returns false if the process has exited, even if another process has reused its pid. */
   isAlive(process: DetachedProcess): Promise<boolean>;
   /** Sends the image's stop signal or SIGTERM, and SIGKILL after `graceMs`. Resolves when no process is left. */
   stop(id: string, process: DetachedProcess, graceMs: number): Promise<void>;

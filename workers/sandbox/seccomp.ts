@@ -41,7 +41,10 @@ const NAMESPACES = [
  */
 const ABSENT = ['clone3', 'io_setup', 'io_uring_setup', 'io_uring_enter', 'io_uring_register'];
 
-/** A rootless container creates a user namespace for the command. A shell next to the command enters it. */
+/**
+ * A rootless container calls `unshare` to create the command's user namespace. A shell next to the command calls
+ * `setns` to enter it. `index` is the position of the argument with the flags.
+ */
 const OWN_USER = [
   { call: 'unshare', index: 0 },
   { call: 'setns', index: 1 },

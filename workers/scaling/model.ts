@@ -19,7 +19,10 @@ export interface Usage {
 export interface ScalingMemory {
   /** How many replicas the usage required at each decision of the last `quietMs`. */
   wishes: readonly { at: number; replicas: number }[];
-  /** Replicas added (positive) or removed (negative) in the last minute; 0 for a refusal that was logged. */
+  /**
+   * Replicas added (positive) or removed (negative) in the last minute. An entry with 0 records that a refusal was
+   * logged.
+   */
   changes: readonly { at: number; by: number }[];
 }
 
@@ -29,7 +32,10 @@ export interface ScalingFacts {
   now: number;
   /** Number of the release's replicas, ready or not. */
   replicas: number;
-  /** Usage of replicas ready long enough. Others count as idle in a decision to add, as busy in one to remove. */
+  /**
+   * Usage of the replicas that have been ready for long enough. All other replicas count as idle in a decision to add
+   * replicas, and as fully used in a decision to remove one.
+   */
   measured: readonly Usage[];
   minReplicas: number;
   maxReplicas: number;
@@ -76,14 +82,14 @@ export function decideScaling(facts: ScalingFacts): ScalingDecision {
   return decided(isQuiet && sufficed < replicas && !justRemoved ? replicas - 1 : replicas);
 }
 
-/** Returns the memory for after a deployment or an operation. No replica is removed for `quietMs`. */
+/** Returns the memory to use after a deployment or an operation. With it, no replica is removed for `quietMs`. */
 export function forgotten({ changes }: ScalingMemory): ScalingMemory {
   return { wishes: [], changes };
 }
 
 /** Keeps one entry older than `quietMs`, which shows that the entries cover this whole time. */
 function remember({ now, replicas, quietMs, memory }: ScalingFacts, wish: number): ScalingMemory['wishes'] {
-  // After a gap of more than a minute, the earlier entries no longer cover the time.
+  // After a gap of more than a minute, the earlier entries do not cover the whole time any more.
   if (now - (memory.wishes.at(-1)?.at ?? now) > PERIOD_MS) return [{ at: now, replicas: Math.max(wish, replicas) }];
   const since = memory.wishes.findLastIndex(({ at }) => now - at >= quietMs);
   const kept = memory.wishes.slice(Math.max(0, since));

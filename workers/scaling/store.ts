@@ -60,7 +60,10 @@ export async function observeServices(db: Db, span: ObservationSpan): Promise<Ob
 
 export type Remembered = Pick<ObservedService, 'id' | 'version' | 'memory' | 'replicas'>;
 
-/** Stores the memory of services that are not scaled; resets `scaled_replicas` after a failed change. */
+/**
+ * Stores the memory of services that are not scaled. Sets `scaled_replicas` to the actual number of replicas, because a
+ * change may have failed.
+ */
 export async function rememberAll(db: Db, services: readonly Remembered[]): Promise<void> {
   if (services.length === 0) return;
   await rowsOf(

@@ -13,7 +13,10 @@ const ACTOR = 'a visitor';
 const TRIES = 30;
 const RETRY_MS = 1_000;
 
-/** Returns a function that wakes a service for a held request. Tries again while PostgreSQL is away. */
+/**
+ * Returns a function that wakes a service for a held request. Tries again if an error occurs, for example while
+ * PostgreSQL is away.
+ */
 export function serviceWaker(db: Db, log: Logger): (serviceId: string) => void {
   // Further requests of a service that is being woken cause no further work.
   const waking = new Set<string>();

@@ -11,7 +11,7 @@ import type { SshAccess } from './ssh-access.js';
 export interface Remote {
   /** The URL without user, password, query and fragment: other processes can see git's arguments. */
   url: string;
-  /** The pinned IP addresses and the authorization header, or the ssh command. */
+  /** Settings for git: the pinned IP addresses and the authorization header, or the ssh command. */
   config: [key: string, value: string][];
   hasCredentials: boolean;
   /** True if the original URL had a query, which is not passed to git. */
@@ -148,7 +148,7 @@ async function pinnedAddresses(
   return [['http.curloptResolve', `${host}:${port}:${list}`]];
 }
 
-/** Returns none if only git's proxy can resolve the name. `shown` is the repository's URL, for messages. */
+/** Returns no address if only git's proxy can resolve the name. `shown` is the repository's URL, for messages. */
 async function addressesOf(
   host: string,
   shown: string,
@@ -168,7 +168,7 @@ async function addressesOf(
   throw new SourceError(`${shown} is not reachable: the host ${host} has no address; check its name`);
 }
 
-/** Throws `SourceError` if a host has a private IP address. A name may get another address after this check. */
+/** Throws `SourceError` if a host has a private IP address. The host name may resolve to another address later. */
 export async function refusePrivateHost(place: string, policy: AddressPolicy): Promise<void> {
   if (policy.allowLocal) return;
   const url = new URL(`https://${place}`);

@@ -11,7 +11,10 @@ interface Run<T> {
 export class JoinedRuns<T> {
   readonly #waiting = new Map<string, Run<T>>();
 
-  /** `work` must call `begins` before it reads. The run is aborted once the signals of all callers are aborted. */
+  /**
+   * `work` must call `begins` before it reads its source. The run is aborted once the signals of all callers are
+   * aborted.
+   */
   join(key: string, signal: AbortSignal, work: (signal: AbortSignal, begins: () => void) => Promise<T>): Promise<T> {
     const run = this.#waiting.get(key) ?? this.#start(key, work);
     run.callers += 1;

@@ -48,7 +48,7 @@ export class Mirror {
     return withFileLock(`${this.path}.lock`, this.signal, work);
   }
 
-  /** Creates the mirror if it is missing, and replaces one with too many packs. The caller must hold the lock. */
+  /** Creates the mirror if it is missing, and replaces a mirror with too many packs. The caller must hold the lock. */
   async open(): Promise<void> {
     const packs = await this.#packs();
     if (packs === null || packs > MAX_PACKS) {
@@ -89,8 +89,8 @@ export class Mirror {
   }
 
   /**
-   * Fetches all branches and tags or, if given, only `pullRef`. For servers that do not serve a commit by its id. The
-   * caller must hold the lock.
+   * Fetches all branches and tags or, if given, only `pullRef`. Use this for servers that do not serve a commit by its
+   * id. The caller must hold the lock.
    */
   fetchAll(from: Place, pullRef?: string): Promise<GitResult> {
     const all = ['+refs/heads/*:refs/ranvier/heads/*', '+refs/tags/*:refs/ranvier/tags/*'];
@@ -101,7 +101,6 @@ export class Mirror {
     return (await this.#logged(sha, '%s')).trim();
   }
 
-  /** Returns at most 64 KiB. */
   async message(sha: string): Promise<string> {
     return (await this.#logged(sha, '%B')).slice(0, MAX_MESSAGE_LENGTH);
   }
@@ -209,7 +208,9 @@ export async function prepareMirrors(mirrors: string): Promise<void> {
   await replaceFile(path, '[safe]\n\tdirectory = *\n');
 }
 
-/** Returns a mirror's path. The path depends on the password too: no other password may use the mirror. */
+/**
+ * Returns a mirror's path. The address contains the password, so a caller with another password gets another mirror.
+ */
 export function mirrorPath(folder: string, address: string): string {
   return join(folder, createHash('sha256').update(address).digest('hex'));
 }

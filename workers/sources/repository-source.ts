@@ -24,8 +24,8 @@ export type FoundFile = { type: 'found'; text: string } | { type: 'missing' } | 
 export class TooManyBranches extends SourceError {}
 
 /**
- * Reads repositories with git. Unsafe protocols, hooks, submodules, redirects and injected options are disabled. All
- * methods throw `SourceError`; an abort kills git at once and rejects with the signal's reason.
+ * Reads repositories with git. Unsafe protocols, hooks, submodules, git's own redirects and injected options are
+ * disabled. All methods throw `SourceError`; an abort kills git at once and rejects with the signal's reason.
  */
 export interface RepositorySource {
   /**
@@ -37,7 +37,7 @@ export interface RepositorySource {
   checkout(request: RepositoryRequest & { sha: string; directory: string }): Promise<void>;
   /** Returns the newest commits of the given branches that exist, or of all branches. Throws `TooManyBranches`. */
   heads(request: RepositoryRequest & { branches: readonly string[] | 'all' }): Promise<Map<string, string>>;
-  /** Returns at most 64 KiB. */
+  /** Returns at most 65,536 characters. */
   messageOf(request: RepositoryRequest & { sha: string }): Promise<string>;
   /** Returns the files in which two commits differ; null if `before` is gone, or if more than 5000 files differ. */
   changedPaths(request: RepositoryRequest & { before: string; after: string }): Promise<string[] | null>;

@@ -170,7 +170,7 @@ async function isNews(trx: Transaction, serviceId: string, { branch, sha }: Step
   return noveltyOf(sha, await knownCommits(trx, serviceId, branch)) !== 'known';
 }
 
-/** Returns a check of the permissions that the requester of the apply had when requesting it. */
+/** Returns a check that refuses protected environments if the apply's requester could not read them. */
 function authorizeOf({ reads_protected }: ApplyContext['apply']) {
   return ({ protectedEnvironment }: { protectedEnvironment: boolean }): void => {
     if (protectedEnvironment && !reads_protected) throw new AppError('forbidden');

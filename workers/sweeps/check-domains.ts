@@ -7,7 +7,7 @@ import type { JobDeps } from '../worker-deps.js';
 
 const BATCH = 20;
 
-/** Queries the DNS for domains that are due. Returns a line for each domain whose status changed. */
+/** Queries the DNS for domains whose check is due. Returns a line for each domain whose status changed. */
 export async function checkDomains(deps: Pick<JobDeps, 'db' | 'config' | 'log'>): Promise<string[]> {
   const failure = 'a domain was not checked';
   const facts = ({ hostname }: DomainRow) => ({ hostname });

@@ -8,7 +8,7 @@ import type { JobDeps } from '../worker-deps.js';
 
 const READY_WITHIN_MS = 120_000;
 
-/** After a host's restart, a release that fails must not delay the others. */
+/** How many releases start at the same time. A release that fails to start must not delay the others. */
 const AT_ONCE = 8;
 
 /** Starts live releases that have no replicas at all, if this host has their image. Returns a line for each of them. */

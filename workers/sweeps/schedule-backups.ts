@@ -17,7 +17,7 @@ import { CHECKS } from '../backups/work-folders.js';
 import { discardTree } from '../core/remove-folders.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** An archive without a database row is removed at this age. The row of a newer one may not be committed yet. */
+/** An archive without a database row is removed at this age. The row of a newer archive may not be committed yet. */
 const ORPHAN_MS = 60 * 60_000;
 
 /** Queues the backups whose daily time has come. A unique index prevents a second backup of a day. */

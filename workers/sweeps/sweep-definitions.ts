@@ -124,7 +124,8 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
     ofHost('storage', '*/20 * * * * *', () => watchStorage(deps), 'databases'),
     ofHost('service-volumes', '*/10 * * * * *', () => watchVolumes(deps), 'volumes'),
     ofHost('volumes', '25 * * * * *', () => removeVolumes(deps)),
-    // Runs rarely, because it examines many files. A deleted service's user ID is not reused for hours.
+    // This sweep runs rarely, because it examines many files. It need not run more often, because a deleted service's
+    // user ID is not reused for hours.
     ofHost(
       'users',
       '10 */10 * * * *',

@@ -17,8 +17,8 @@ const AT_ONCE = 4;
 type Deps = Pick<JobDeps, 'db' | 'config' | 'log' | 'logs' | 'data' | 'backups'>;
 
 /**
- * Measures this host's volumes, and enlarges mounted ones whose configured size was raised. A plain folder has no hard
- * limit: once it uses 110 % of its size, the service's replica is killed.
+ * Measures this host's volumes, and enlarges mounted volumes whose configured size was raised. A plain folder has no
+ * hard limit: once it uses 110 % of its size, the service's replica is killed.
  */
 export async function watchVolumes(deps: Deps): Promise<string[]> {
   const { db, data } = deps;

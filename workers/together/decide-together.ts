@@ -6,7 +6,7 @@ export interface GroupDeployment {
   name: string;
   status: DeploymentState;
   error: string;
-  /** False for a database, which goes live separately, before the others. */
+  /** False for a database, which goes live separately, before the other services. */
   together: boolean;
   admitted: boolean;
   cancelRequested: boolean;
@@ -54,7 +54,8 @@ export function decideTogether(group: Group): GroupDecision {
   const works = deployments.some(({ status, admitted }) => admitted && isWorking(status));
   const limitMs = Math.max(...deployments.map((each) => each.limitMs));
   const idleMs = now - Math.max(...deployments.map(({ progressedAt }) => progressedAt));
-  // This timeout does not count while the apply queues deployments: if its worker dies, another one continues.
+  // This timeout does not apply while the apply still queues deployments, because another worker continues the apply if
+  // its worker dies.
   if (applyStatus !== 'queued' && undeployed.length === 0 && !works && idleMs > limitMs) {
     const those = missing.length === 1 ? 'was' : 'were';
     return {

@@ -5,8 +5,8 @@ import { decideTogether, type GroupDecision } from './decide-together.js';
 import { giveUp, lockGroup, readGroup } from './group-store.js';
 
 /**
- * Decides whether the deployments of an apply go live together, and moves all routes if they do. Several workers may
- * call it at once. After `giveUp` no route moves to a new release, so the new releases may be stopped.
+ * Decides whether the deployments of an apply go live together, and moves all routes if they do. Several workers may do
+ * this at once. After `giveUp` no route moves to a new release, so the new releases may be stopped.
  */
 export async function settleTogether(
   { db, dispatcher }: Pick<JobDeps, 'db' | 'dispatcher'>,

@@ -5,7 +5,10 @@ const BLOCK_BYTES = 512;
 const MAX_ENTRIES = 2_000_000;
 const MAX_DEPTH = 32;
 
-/** Returns the disk space of a folder, in bytes. Too many files count as too large, so that they evade no limit. */
+/**
+ * Returns the disk space of a folder, in bytes. A folder with too many files counts as infinitely large, so that it
+ * cannot evade a limit.
+ */
 export async function folderBytes(path: string, except: readonly string[] = []): Promise<number> {
   let entries = 0;
   const measure = async (folder: TenantFolder, depth: number): Promise<number> => {

@@ -32,7 +32,7 @@ export async function releaseHold(db: Db, serviceId: string, token: string): Pro
   await change(db, 'hold_token = null, held_until = null', 'hold_token = :token', { serviceId, token });
 }
 
-/** Runs `work` while it holds a service or a deleted volume. Returns null if that cannot be held. */
+/** Holds a service or a deleted volume while `work` runs. Returns null if the service or volume cannot be held. */
 export async function whileHeld<T>(
   db: Db,
   id: string,

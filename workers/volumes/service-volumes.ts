@@ -36,7 +36,9 @@ export class ServiceVolumes {
     this.#deps = deps;
   }
 
-  /** Creates the volumes that a replica or run mounts. Throws `ReleaseError` if it must not be started. */
+  /**
+   * Creates the volumes that a replica or run mounts. Throws `ReleaseError` if the replica or run must not be started.
+   */
   async prepare(row: ReplicaRow, { level }: Pick<Sandbox, 'level'>): Promise<SandboxVolume[]> {
     if (row.run_id === null && row.volume_id === null) return [];
     const volumes = await listVolumes(this.#deps.db, row.service_id);

@@ -4,8 +4,8 @@ export type VolumeState = VolumeRow['storage_state'];
 
 export const GIGABYTE = 1_000_000_000;
 /**
- * Percentages of a volume's size. At the second one, a service is stopped, unless the file system itself limits the
- * volume.
+ * Percentages of a volume's size. A service that uses `STOPPED_PERCENT` is stopped, unless the file system itself
+ * limits the volume.
  */
 const NEARLY_FULL_PERCENT = 90;
 const STOPPED_PERCENT = 110;

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../shared/core/database/database-client.js';
 import { MAX_WAITING, type WebhookEvent } from '../../shared/webhooks/model.js';
 
-/** An event that makes older ones about the same subject obsolete. */
+/** An event that makes older events about the same subject obsolete. */
 export interface NewestDelivery {
   workspaceId: string;
   event: WebhookEvent;
@@ -20,7 +20,7 @@ const TOLD = `
     for key share of w`;
 
 /**
- * Stores a delivery for each subscribed webhook. Deletes waiting deliveries about the same subject: a receiver that was
+ * Stores a delivery for each subscribed webhook. Deletes the waiting deliveries that it replaces: a receiver that was
  * away gets only the newest state. A webhook with too many waiting deliveries gets none.
  */
 export async function storeNewestDeliveries(trx: Transaction, newest: readonly NewestDelivery[]): Promise<void> {

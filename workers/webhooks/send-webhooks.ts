@@ -34,7 +34,7 @@ const AT_ONCE = 8;
 const HOLD_MS = 60 * 60_000;
 const MAX_OUTCOME_LENGTH = 200;
 
-/** Stores deliveries for new events, and sends those that are due. A delivery is sent at least once. */
+/** Stores deliveries for new events, and sends the deliveries that are due. A delivery is sent at least once. */
 export async function sendWebhooks(deps: SenderDeps): Promise<void> {
   if (!(await storeDeliveries(deps.db))) return;
   const due = await takeDeliveries(deps.db, { most: BATCH, mostOfWorkspace: SHARE });

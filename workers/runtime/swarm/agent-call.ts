@@ -42,16 +42,17 @@ export async function callAgent(
       chunks.push(chunk);
       bytes += chunk.length;
       if (bytes <= MAX_OUTPUT_BYTES) continue;
-      // The exit code may be split between chunks, so the end of the earlier ones is kept too.
+      // The exit code may be split between chunks, so the end of the earlier chunks is kept too.
       chunks.push(Buffer.concat(chunks.splice(0)).subarray(-END_BYTES));
       bytes = END_BYTES;
     }
     return Buffer.concat(chunks).toString('utf8');
   })();
-  // While the input is still being sent, nothing awaits the result, and its rejection must not crash the worker.
+  // While the input is still being sent, nothing awaits `answer`, and its rejection must not crash the worker.
   answer.catch(() => undefined);
   try {
-    // If nothing listens yet, the caller retries with the same input, so the input must not have been read.
+    // The input is read only after the connection is established: if the agent refuses the connection, the caller
+    // retries with the same input.
     await once(socket, 'connect');
     socket.write(`${token}\n${command}\n`);
     if (input === undefined) socket.end();

@@ -18,7 +18,10 @@ import { freedPlacement, pinnedNode } from './task-placement.js';
  * A node reports the port together with the start of the task. A task that has no port after this time never gets one.
  */
 const PORT_MS = 10_000;
-/** A manager of Docker 20.10 panics if a service is removed at the moment when Swarm deletes its tasks. */
+/**
+ * How long to wait until Swarm has deleted the tasks of a service. A manager of Docker 20.10 panics if the service is
+ * removed at the moment when Swarm deletes its tasks.
+ */
 const FORGET_MS = 3_000;
 /**
  * On a busy machine, Swarm may not report the end of a starting task. Then the task's service is removed this long
@@ -38,9 +41,9 @@ export type SwarmAction =
   | { type: 'notePortless'; taskId: string }
   /** The task cannot be reached. A new service is then created. */
   | { type: 'replaceService'; serviceId: string; taskId: string }
-  /** Copies the rest of the output first. */
+  /** The rest of the output is copied before the end is recorded. */
   | { type: 'recordEnd'; detail: string }
-  /** Asks the engine for the reason first. */
+  /** The engine is asked why the task ended before the end is recorded. */
   | { type: 'recordTaskEnd'; task: SwarmTask }
   /** The task was lost with its node. The rest of its output cannot be read. */
   | { type: 'recordLoss'; detail: string }
@@ -54,7 +57,7 @@ export type SwarmAction =
   | { type: 'noteOver' }
   | { type: 'removeService'; serviceId: string }
   | { type: 'recordStopped' }
-  /** The action rejects with the reason, so that the supervisor logs it and retries. */
+  /** The release cannot be read. The action rejects with the reason, so that the supervisor logs it and retries. */
   | { type: 'failUnreadable' };
 
 /** What is kept between two passes. Times are in milliseconds since the epoch. */
@@ -101,7 +104,7 @@ export function decideSwarmReplica(observed: ObservedSwarmReplica, now: number):
   }
 }
 
-/** If there is no Swarm service, the worker died before it created one. */
+/** The Swarm service is missing if a worker failed before creating it, or after the action `replaceService`. */
 function firstTask(seen: Observed): SwarmAction[] {
   const { row, view, spec } = seen;
   const service = view.serviceOf(row.id);
@@ -174,7 +177,7 @@ function watch(seen: Observed): SwarmAction[] {
   ];
 }
 
-/** Switches to the task that replaced the replica's ended one. */
+/** Switches to the task with which Swarm has replaced the replica's ended task. */
 function revive(seen: Observed): SwarmAction[] {
   const { row, view, now } = seen;
   // A replica that was never ready has failed. The rollout decides what to do.

@@ -7,7 +7,7 @@ interface Deps {
   installation: string;
 }
 
-/** Services that will join a new network may not exist yet. */
+/** A younger network is kept even if it is unused. Services that will join it may not exist yet. */
 const YOUNG_MS = 10 * 60_000;
 
 /** Returns the scope of a release's network: its environment, or else its service. */

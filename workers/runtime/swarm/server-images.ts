@@ -17,7 +17,7 @@ interface Deps {
   registry: Registry | null;
 }
 
-/** No official image is that large. */
+/** No official image of a database is larger. */
 const MAX_IMAGE_BYTES = 8 * 1024 ** 3;
 
 function imageName({ dataImages }: Deps['config'], kind: DataKind, version: string): string {

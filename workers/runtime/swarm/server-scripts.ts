@@ -37,8 +37,8 @@ export function volumeScript(kind: DataKind, serviceId: string): string {
 }
 
 /**
- * Returns the script that empties a volume, as root. With `locked`, it first waits for a database server's last process
- * to exit. It does without `find -delete`, which some versions of busybox lack.
+ * Returns the script that empties a volume, as root. If `locked` is true, the script first waits for a database
+ * server's last process to exit. It does not use `find -delete`, which some versions of busybox lack.
  */
 export function emptyScript({ locked }: { locked: boolean }): string {
   const lock = locked ? `exec 9<. && flock -w ${LOCK_SECONDS} 9 && ` : '';

@@ -133,11 +133,11 @@ export function workService(spec: ReleaseSpec, work: VolumeWork, context: SwarmC
       ...(nodeId === undefined
         ? {}
         : {
-            // A task next to the server must not need room that the node does not have.
+            // The database server may have reserved all memory of this node, so the task reserves none.
             Resources: { Limits: { MemoryBytes: WORK_MEMORY_MB * MEGABYTE } },
             Placement: { Constraints: [onNode(nodeId)] },
           }),
-      // Only the server is reachable under the service's name.
+      // The task gets no alias, because only the database server may be reachable under the service's name.
       Networks: [{ Target: context.network }],
     },
   };

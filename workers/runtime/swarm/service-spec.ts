@@ -18,7 +18,10 @@ export const LABELS = {
 export const NANOSECONDS = 1e9;
 export const MEGABYTE = 1024 * 1024;
 export const RESTART_DELAY_MS = 2_000;
-/** Little CPU is reserved, because other tasks can use idle CPU time. Used memory cannot be taken back. */
+/**
+ * Share of a plan's CPU that is reserved on a node. It is small, because other tasks can use idle CPU time. Memory is
+ * reserved in full, because used memory cannot be taken back.
+ */
 const RESERVED_CPU = 0.25;
 /** With these capabilities a task could forge packets and create devices, which no application needs. */
 const DROPPED_CAPABILITIES = ['CAP_NET_RAW', 'CAP_MKNOD'];

@@ -15,7 +15,7 @@ import { taskEnd } from './task-end.js';
 import { followOutput, type Output, readOutput } from './task-output.js';
 
 const POLL_MS = 250;
-/** Swarm itself needs some seconds beyond the grace period. */
+/** How long Swarm may take to stop a task, in addition to the grace period. */
 const STOP_SLACK_MS = 10_000;
 
 interface CommandOptions {

@@ -210,7 +210,8 @@ export class SwarmController implements ReplicaController {
   }
 
   /**
-   * Returns null without a task, or if the release cannot be read: its secrets in the output could then not be masked.
+   * Returns null if the replica has no task, or if its release cannot be read. Without the release, its secrets in the
+   * output could not be masked.
    */
   async #logOf(row: ReplicaRow): Promise<TaskLog | null> {
     const spec = await this.#release.readable(row);
@@ -222,7 +223,6 @@ export class SwarmController implements ReplicaController {
   }
 }
 
-/** Null if the container never ran. */
 function exitCodeOf({ Status: { State: state, ContainerStatus: container } }: SwarmTask): number | null {
   return container?.ExitCode ?? (state === 'complete' ? 0 : null);
 }

@@ -214,7 +214,7 @@ export class SwarmData implements SwarmServers {
         return true;
       } catch (error) {
         if (engineStatus(error) === 404) return true;
-        // The volume is still in use.
+        // Status 409 means that the volume is still in use.
         if (engineStatus(error) !== 409) throw error;
         if (Date.now() >= deadline) return false;
         await sleep(POLL_MS);

@@ -19,14 +19,14 @@ import { SwarmUsage } from './swarm-usage.js';
 import { labelsOf, SwarmView } from './swarm-view.js';
 import { readOutput } from './task-output.js';
 
-/** A command's Swarm service of this age was left by a dead worker. */
+/** A Swarm service for a command that is older than this was left by a dead worker. */
 const COMMAND_MS = 60 * 60_000;
-/** Tasks on the volumes of large databases take long. */
+/** The same for commands on volumes, which take long if a database is large. */
 const VOLUME_WORK_MS = 12 * 60 * 60_000;
 
 /**
  * Runs replicas as services of a swarm. The whole swarm counts as one host. Every worker that can connect to a swarm
- * manager can lead it.
+ * manager can become the worker that leads this host.
  */
 export class SwarmHost implements ReplicaHost {
   readonly pollMs = 2_000;

@@ -68,7 +68,7 @@ function remoteVolume(
   address: AgentAddress,
   remove: () => Promise<void>,
 ): VolumeFiles {
-  /** Retries to connect, because a newly started agent may not listen yet. */
+  /** Retries while the connection is refused, because a newly started agent may not listen yet. */
   const run = async (command: string, signal = new AbortController().signal, input?: Readable): Promise<string> => {
     const deadline = Date.now() + config.releaseTimeoutSeconds * 1000;
     for (;;) {
