@@ -113,8 +113,8 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   /**
-   * Starts the only replica of a service with a volume, after all other replicas have stopped. With `fresh`, also stops
-   * the release's own replica. Waits until no operation or deployment uses the volume.
+   * Starts the only replica of a service with a volume. Before that, waits until no operation or deployment uses the
+   * volume, and stops the replicas of all other releases. If `fresh` is true, also stops the replica of this release.
    */
   async #bringUpAlone(spec: ReleaseSpec, fresh: boolean, signal: AbortSignal): Promise<void> {
     const { db } = this.#deps;
@@ -203,7 +203,7 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 }
 
-/** Two replicas must not use a volume at once. */
+/** Returns true if two replicas must not run at once, because they would use the same volume. */
 function isAlone({ kind, hasVolumes = false }: ReleaseSpec): boolean {
   return isDataKind(kind) || hasVolumes;
 }

@@ -5,10 +5,10 @@ type Rolled = Pick<ReplicaRow, 'state' | 'position' | 'ready_at'>;
 export type RolloutOutcome<T extends Rolled = ReplicaRow> =
   | { type: 'ready' }
   | { type: 'stopped' }
-  /** This replica exited before it was ever ready. */
+  /** The replica `row` exited before it was ever ready. */
   | { type: 'failed'; row: T }
   | { type: 'late' }
-  /** At some positions a replica was still stopping. A new one must be requested there again. */
+  /** At some positions an old replica was still stopping, so new replicas must be requested again. */
   | { type: 'incomplete' }
   | { type: 'pending' };
 

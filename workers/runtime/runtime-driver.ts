@@ -44,7 +44,10 @@ export interface RuntimeDriver {
    * platform are stopped. They start again with the platform.
    */
   close(platformEnds?: boolean): Promise<void>;
-  /** Starts replicas next to those of other releases. Resolves when all are ready. Throws `ReleaseError`. */
+  /**
+   * Starts the replicas of a release, while those of other releases keep running. Resolves when all are ready. Throws
+   * `ReleaseError`.
+   */
   release(spec: ReleaseSpec, signal: AbortSignal): Promise<void>;
   /** Sends SIGTERM, then SIGKILL after the grace period. Resolves when no replica is left. */
   stop(deploymentId: string): Promise<void>;

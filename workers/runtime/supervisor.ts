@@ -166,7 +166,7 @@ export class Supervisor {
     this.#wakeAt(0);
   }
 
-  /** Ends the current pause at `time`, in milliseconds since the epoch, unless it ends earlier. */
+  /** Ends the current pause at `time`, in milliseconds since the epoch, unless the pause ends earlier anyway. */
   #wakeAt(time: number): void {
     if (!this.#pausing || time >= this.#pausing.end) return;
     clearTimeout(this.#pausing.timer);

@@ -218,7 +218,7 @@ function foldersOf({ memory, cpu, accounting, sockets, all }: CgroupRoots): stri
   return [...new Set([memory, cpu, accounting, sockets, ...all].filter((folder) => folder !== null))];
 }
 
-/** Returns the resources that a sandbox uses; null if it has no cgroup or they are not measured. */
+/** Returns the resources that a sandbox uses; null if it has no cgroup, or if nothing is measured. */
 export async function usageOf(roots: CgroupRoots, id: string): Promise<ResourceUsage | null> {
   if (roots.accounting === null) return null;
   const v1 = roots.version === 1;

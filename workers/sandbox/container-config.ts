@@ -39,8 +39,8 @@ export function containerConfig(host: ContainedHost, plan: Plan, { cwd, env, com
   const users = usersOf(host, plan);
   const ofImage = command === '' ? (mapped?.process?.args ?? []) : [];
   const isRootless = kind === 'rootless';
-  // A rootless container has two user namespaces. Process 1 stays in the outer one, because a later `runc exec` can
-  // enter only the user namespace of process 1. The command runs in the inner one.
+  // A rootless container has two user namespaces. Process 1 stays in the outer namespace, because a later `runc exec`
+  // can enter only the user namespace of process 1. The command runs in the inner namespace.
   const drop = isRootless ? [...asOrdinaryUser(plan.uid), '/bin/sh', VARIABLES_PATH] : [];
   const init = ['/bin/sh', INIT_PATH, plan.tied ? 'tied' : 'free', cwd, 'here'];
   const byInit = [...init, ...drop, '/bin/sh', '-c', command];
@@ -139,7 +139,7 @@ function resourcesOf({ level, oci }: ContainedHost, { limits }: Plan): object {
 
 function hooksOf({ oci }: ContainedHost, { image, uid, volumes }: Plan, kind: ContainerKind) {
   if (kind === 'rootless') {
-    // Allows one user namespace, in which the command will run, so that the command cannot create another one.
+    // Allows only the one user namespace in which the command will run, so that the command cannot create another.
     const limit = 'echo 1 >"$1/proc/sys/user/max_user_namespaces"';
     return [hook('/bin/sh', ['sh', '-c', limit, 'limit', oci.rootfs])];
   }

@@ -23,7 +23,7 @@ export interface SandboxOptions {
   /** With `required`, only OCI containers are accepted. */
   isolation?: 'auto' | 'required';
   ociRuntime?: string;
-  /** Only the replica to which a port of RUNTIME_PORTS is assigned may listen on it. */
+  /** The ports of RUNTIME_PORTS. Only the replica to which a port is assigned may listen on that port. */
   ports?: PortRange;
   /** If absent, commands share the host's network. */
   network?: (level: SandboxLevel) => Promise<HostNetworks>;

@@ -40,8 +40,8 @@ export function reserveOf({ totalBytes, totalFiles }: Pick<DiskRoom, 'totalBytes
 }
 
 /**
- * Returns how much room the disk has. The result is `bytes` or `files` if less of them is free than the reserve, and
- * `low` if less than twice the reserve is free.
+ * Returns how much room the disk has. `low` means that less than twice the reserve is free. `bytes` and `files` mean
+ * that fewer bytes or files than the reserve are free.
  */
 export function roomState(room: DiskRoom): 'enough' | 'low' | 'bytes' | 'files' {
   const reserve = reserveOf(room);

@@ -39,7 +39,7 @@ done
 `;
 
 interface GuardedBy {
-  /** An environment variable (`name=value`) of the processes to kill, which they could remove. */
+  /** An environment variable (`name=value`) of the processes to kill. The processes could remove it. */
   mark: string;
   /** The folder of the processes' cgroup. */
   cgroup: string | null;

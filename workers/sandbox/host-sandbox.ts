@@ -303,7 +303,7 @@ export class HostSandbox implements Sandbox {
   async #make(spec: Parameters<typeof makeSandbox>[1], tied: boolean): Promise<Made> {
     if (!isSandboxId(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
     await this.#discarding.get(spec.id);
-    // A worker that died may have left a sandbox with this id. Its folder is removed last.
+    // A worker that died may have left a sandbox with this id. When a sandbox is removed, its folder is removed last.
     if (await exists(this.#scratchOf(spec.id))) await this.#end(spec.id, null);
     // The worker may have died while it created the folder and the network at the same time, and left only the network.
     await this.allNetworks?.release(spec.id);

@@ -60,7 +60,7 @@ function mountsOf({ host, plan }: Container): string[] {
 
 /**
  * Returns the host with the root folder for this container. A container that uses the host's root and has volumes gets
- * a root folder of its own. All others get the shared one.
+ * a root folder of its own. All other containers get the shared root folder.
  */
 function hostFor({ host, plan: { volumes, mapped, scratch } }: Container): ContainedHost {
   return volumes.length === 0 || mapped !== null ? host : { ...host, oci: { ...host.oci, rootfs: ownRoot(scratch) } };

@@ -22,12 +22,12 @@ const ULIMITS: Readonly<Record<string, readonly [options: string[], unit: number
   NPROC: [['-p', '-u'], 1],
 };
 
-/** Starts a process that is killed when this one dies. Descriptor 3 receives a line when the command starts. */
+/** Starts a process that is killed when this process dies. Descriptor 3 receives a line when the command starts. */
 export function spawnPlain(plain: PlainProcess): ChildProcess {
   return start(plain, 'tied', ['ignore', 'pipe', 'pipe', 'pipe']);
 }
 
-/** Starts a process that outlives this one. Its result is written to `exitFile`. */
+/** Starts a process that outlives this process. Its result is written to `exitFile`. */
 export async function startPlain(
   plain: PlainProcess,
   { output, exitFile }: { output: FileHandle; exitFile: string },

@@ -24,9 +24,9 @@ export function spawnOwn(
 }
 
 /**
- * Starts a guard: a program that does its work when `end` is called or this process dies. Both close the guard's
- * standard input. With `untilReady`, waits for the line that the guard prints when it is ready. If the guard ended
- * without that line, `isReady` is false.
+ * Starts a guard: a program that does its work when `end` is called or this process dies. In both cases, the guard's
+ * standard input is closed. With `untilReady`, waits for the line that the guard prints when it is ready. If the guard
+ * ended without that line, `isReady` is false.
  */
 export async function startGuard(argv: readonly string[], untilReady: boolean) {
   const child = spawnOwn(argv, '', ['pipe', 'pipe', 'ignore']);

@@ -25,7 +25,10 @@ function textOf(pid: string, name: string): Promise<string> {
   return beginningOf(`/proc/${pid}/${name}`, MAX_PROCESS_BYTES, 'latin1').catch(() => '');
 }
 
-/** During `execve` a process has no environment. Then this waits up to a second, so that no process is overlooked. */
+/**
+ * During `execve` a process has no environment. The function then waits up to a second, so that no process is
+ * overlooked.
+ */
 async function environmentOf(pid: string): Promise<string> {
   for (let polls = 0; polls < MAX_EXEC_POLLS; polls++) {
     const environ = await textOf(pid, 'environ');
@@ -41,7 +44,7 @@ async function isInExec(pid: string): Promise<boolean> {
   return (flags & KERNEL_THREAD_FLAG) === 0 && (await processStart(Number(pid))) !== null;
 }
 
-/** Returns the processes whose marker begins with the prefix: pid → marker. Empty without /proc. */
+/** Returns the pid and the marker of each process whose marker begins with the prefix. Finds none without /proc. */
 export async function markedProcesses(prefix: string): Promise<Map<number, string>> {
   const found = new Map<number, string>();
   const entry = `${MARKER}=${prefix}`;

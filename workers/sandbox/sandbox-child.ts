@@ -131,7 +131,7 @@ export async function runChild(
 
 export async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcome> {
   if (code !== 0 && cgroup !== null && (await ranOutOfMemory(cgroup))) return { reason: 'out-of-memory' };
-  // The shell reports the same code for `exit 143` and for an end by SIGTERM. The signal is assumed.
+  // The shell reports the same code for `exit 143` and for an end by SIGTERM. The code is taken as an end by a signal.
   const signalName = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
   if (signalName !== undefined) return { reason: 'signalled', signal: signalName as NodeJS.Signals };
   return { reason: 'exited', exitCode: code };

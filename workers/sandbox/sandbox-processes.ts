@@ -10,7 +10,7 @@ const STEP_MS = 20;
 /** A process that survives SIGKILL for longer hangs in the kernel. */
 const KILL_DEADLINE_MS = 15_000;
 
-/** Returns true for a valid sandbox id, which as a folder name never leads out of the parent folder. */
+/** Returns true for a valid sandbox id. A folder with a valid id as its name is always inside the parent folder. */
 export function isSandboxId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(text);
 }
@@ -96,7 +96,7 @@ export class SandboxProcesses {
     if (listeners.length === 0) return 'nobody';
     const sockets = uid === null ? await socketsOf(await this.of(id)) : new Set<string>();
     // The kernel lets only one user listen for IPv4 connections on a port. A socket for all IPv6 addresses may or may
-    // not get them too, so it counts only if there is no IPv4 socket.
+    // not get IPv4 connections too, so it counts only if there is no IPv4 socket.
     const sure = listeners.filter((listener) => listener.address !== '::');
     const counted = sure.length > 0 ? sure : listeners;
     const isOwn = counted.some((listener) => (uid === null ? sockets.has(listener.inode) : listener.uid === uid));

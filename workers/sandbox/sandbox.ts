@@ -18,7 +18,7 @@ export interface SandboxSpec {
   /** The number of the service, from which the command's unprivileged Linux user ID is derived (`uidOf`). */
   userNumber: number;
   limits: SandboxLimits;
-  /** True for a command that terminates by itself, unlike a replica. It then gets the disk limit of builds. */
+  /** True for a command that terminates by itself, unlike a replica. The command then gets the disk limit of builds. */
   isRun?: true;
   /** Folders outside `directory` that the command may write to (build caches). */
   writable?: string[];
@@ -148,6 +148,7 @@ export interface Sandbox {
   /** True if an image can be the root of a command's file system. */
   readonly runsImages: boolean;
   readonly measuresUsage: boolean;
+  /** Null if new commands share the host's network. */
   readonly network: HostNetwork | null;
   /**
    * Includes the networks that running commands got under an earlier NETWORK setting; null if no command has a network.

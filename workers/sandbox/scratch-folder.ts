@@ -67,8 +67,8 @@ async function copyImage(wanted: Wanted, image: string, directory: string): Prom
   const reflink = process.platform === 'linux' ? ['--reflink=auto'] : [];
   await runLimited('cp', ['-a', ...reflink, '--', `${image}/.`, target]);
   await ownDirectory(target, wanted.userNumber);
-  // `cp` has copied the image's mode, which lets all users in. Without mount namespaces, they could read files whose
-  // paths they guess.
+  // `cp` has copied the image's mode, which lets all users in. Without mount namespaces, other users could read files
+  // whose paths they guess.
   await chmod(target, 0o700);
   return target;
 }

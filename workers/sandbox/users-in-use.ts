@@ -5,7 +5,10 @@ import { isRoot, userRange } from './service-users.js';
 
 /** Folders outside DATA_DIR in which hosted code may write at level `none`. */
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];
-/** Folders that belong to a service's user are no deeper: `volumes/<id>/data`, `sandboxes/<id>/home`. */
+/**
+ * Folders that belong to a service's user are at most this deep, for example `volumes/<id>/data` and
+ * `sandboxes/<id>/home`.
+ */
 const DEPTH = 4;
 const MAX_OUTPUT_BYTES = 32 * 1024 ** 2;
 

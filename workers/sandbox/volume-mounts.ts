@@ -58,7 +58,7 @@ done
 exec "$@"
 `;
 
-/** Returns arguments to put before a container's start program to mount its volumes. */
+/** Returns arguments to put before the program that starts a container. They mount the container's volumes. */
 export function volumeArguments({ level, oci }: ContainedHost, { volumes, uid }: Plan): string[] {
   if (volumes.length === 0) return [];
   // In a rootless container's user namespace, the platform's user, who owns the content, has the ID 0.
@@ -78,7 +78,9 @@ export function volumeMounts({ volumes }: Pick<Plan, 'volumes'>): Mount[] {
   });
 }
 
-/** Returns a container's own copy of the root folder. The runtime creates mount points for volumes in it. */
+/**
+ * Returns the path of a container's own copy of the root folder. The runtime creates mount points for volumes in it.
+ */
 export function ownRoot(scratch: string): string {
   return join(scratch, 'root');
 }
@@ -87,7 +89,10 @@ function layerOf(scratch: string, folder: string): string {
   return join(scratch, 'points', basename(folder));
 }
 
-/** Arguments: a folder, over which a tmpfs with a copy of it is mounted; the argument vector of a program. */
+/**
+ * Mounts a tmpfs with a copy of a folder over the folder, then executes a program. Arguments: the folder; the argument
+ * vector of the program.
+ */
 const TO_MEMORY =
   'mount -n -t tmpfs -o mode=0755 tmpfs "$0.new" && cp -a -- "$0/." "$0.new" && mount -n --move "$0.new" "$0" && exec "$@"';
 
@@ -101,7 +106,7 @@ export function pointArguments({ oci }: ContainedHost, { volumes, scratch }: Pla
   return oci.system.some(covers) ? ['/bin/sh', '-c', TO_MEMORY, join(scratch, 'points')] : [];
 }
 
-/** Replaces the mount of a host's folder by an overlay that adds the mount points of volumes. */
+/** Replaces the mount of a host's folder by an overlay with mount points if volumes are mounted in it. */
 export function withVolumePoints(mount: Mount, { volumes, scratch }: Pick<Plan, 'volumes' | 'scratch'>): Mount {
   const { destination } = mount;
   if (!volumes.some(({ path }) => isBelow(path, destination))) return mount;
@@ -109,7 +114,7 @@ export function withVolumePoints(mount: Mount, { volumes, scratch }: Pick<Plan, 
   return { destination, type: 'overlay', source: 'overlay', options };
 }
 
-/** Creates the root and overlay layers for a container with volumes on the host's file system. */
+/** Creates the root and the overlay layers of a container with volumes that uses the host's root. */
 export async function makeVolumePoints({ level, oci }: ContainedHost, { volumes, scratch }: Plan): Promise<void> {
   if (volumes.length === 0) return;
   await mkdir(ownRoot(scratch), { recursive: true, mode: 0o755 });

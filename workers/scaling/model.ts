@@ -1,6 +1,6 @@
 /**
- * How many replicas a service with automatic scaling should have: the algorithm of Kubernetes' horizontal autoscaler,
- * without I/O and clock. Usage is in percent of the plan; times are in milliseconds since the epoch.
+ * Decides how many replicas a service with automatic scaling should have, with the algorithm of Kubernetes' horizontal
+ * autoscaler, without I/O and clock. Usage is in percent of the plan; times are in milliseconds since the epoch.
  */
 
 /** Usage that differs from the target by at most this share of the target changes nothing. */
@@ -113,8 +113,8 @@ function wishByUsage(values: readonly number[], replicas: number, target: number
   if (missing === 0) return isClose(ratio) ? replicas : ceil(replicas * ratio);
   const assumed = ratio > 1 ? 0 : 100 * missing;
   const whole = (used + assumed) / (values.length + missing) / target;
-  // The assumed usage of unmeasured replicas must not turn a decision to add replicas into one to remove them, or the
-  // reverse.
+  // The assumed usage of unmeasured replicas must not turn a decision to add replicas into a decision to remove some,
+  // or the reverse.
   if (isClose(whole) || whole > 1 !== ratio > 1) return replicas;
   return ceil((values.length + missing) * whole);
 }

@@ -18,7 +18,7 @@ export interface Origin {
 interface OriginRequest {
   workspaceId: string;
   configuration: ServiceConfiguration;
-  /** The requested commit or digest; '' for the newest one of the branch or of the image's tag. */
+  /** The requested commit or digest; '' for the newest commit of the branch or the newest digest of the image's tag. */
   sha: string;
   signal: AbortSignal;
 }
@@ -28,7 +28,7 @@ export interface OriginResolver {
   resolve(request: OriginRequest): Promise<Origin>;
 }
 
-/** Returns the digest, 64 hex digits, of an image name at its registry. Throws `PullError`. */
+/** Returns the digest (64 hex digits) that the registry has for an image name. Throws `PullError`. */
 export type DigestResolver = (
   name: string,
   account: RegistryAccount | undefined,

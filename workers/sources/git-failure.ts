@@ -51,7 +51,7 @@ export function explainRemote(remote: Remote, { stderr }: GitResult): string | n
   return null;
 }
 
-/** Returns the last error line of git's output, or its last line. */
+/** Returns the last error line of git's output or, if it has no error line, its last line. */
 export function lastLine({ stderr, code, killedBy }: GitResult): string {
   const lines = stderr.split('\n').map((line) => line.trim());
   const said = lines.findLast((line) => /^(fatal|error):/.test(line)) ?? lines.findLast((line) => line !== '');

@@ -132,7 +132,7 @@ export class GitSource implements RepositorySource {
     });
   }
 
-  /** Fetches the commit if the mirror does not have it. Creates a damaged mirror again. */
+  /** Runs `work` on the mirror. Fetches the commit if the mirror does not have it, and replaces a damaged mirror. */
   async #withCommit<T>(opened: Opened, sha: string, work: (mirror: Mirror, sha: string) => Promise<T>): Promise<T> {
     const { mirror } = opened;
     try {

@@ -33,7 +33,7 @@ const SHA = /^[0-9a-f]{40}$/;
 /** Reads pushed repositories. Nothing polls them for new commits, so methods such as `heads` are missing. */
 export type PushedRepositorySource = Pick<RepositorySource, 'resolve' | 'checkout'>;
 
-/** Combines the sources into one, which chooses by the repository's URL. */
+/** Combines the sources into one source, which chooses by the repository's URL. */
 export function createSources({
   git,
   pushed,

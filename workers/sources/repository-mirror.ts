@@ -15,7 +15,7 @@ import type { FoundFile } from './repository-source.js';
 const MAX_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
 /** Each fetch adds a pack. Beyond this number, creating the mirror anew is faster. */
 const MAX_PACKS = 200;
-/** Commits whose checkout is within the limits. Commits never change, so this is valid for every mirror. */
+/** Commits whose checkout is within the limits. Commits never change, so one measurement is valid for every mirror. */
 const measured = new Set<string>();
 const MAX_MEASURED = 10_000;
 const measuring = new JoinedRuns<void>();

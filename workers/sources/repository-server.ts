@@ -42,7 +42,7 @@ export class RepositoryServer {
     const [options, wanted, bound] = all ? [['--heads'], [], { atMost: MAX_LIST }] : [[], names, {}];
     const found = await this.reach(remote, signal, (to) => this.#list(to, signal, options, wanted, bound));
     if (found.result.code !== 0) throw new SourceError(`${remote.url} cannot be read: ${lastLine(found.result)}`);
-    // git also returns refs whose longer names end with the requested one.
+    // git also returns refs whose longer names end with a requested name.
     const commits = [...parseRefs(found.result.stdout)].filter(
       ([name, sha]) => SHA.test(sha) && (all ? isBranchName(name.slice(HEADS.length)) : names.includes(name)),
     );
@@ -51,7 +51,7 @@ export class RepositoryServer {
 
   /**
    * Finds the commit of a branch or tag. If `ref` is the branch that services use by default, and the repository lacks
-   * it, returns the repository's own default branch. Throws `SourceError`.
+   * it, finds the commit of the repository's own default branch. Throws `SourceError`.
    */
   async findRef(remote: Remote, ref: string, signal: AbortSignal): Promise<FoundRef> {
     const names = [`refs/heads/${ref}`, `refs/tags/${ref}^{}`, `refs/tags/${ref}`];
@@ -86,7 +86,7 @@ export class RepositoryServer {
   }
 
   /**
-   * Follows redirects itself, so that each new URL is checked like the first one. Throws `SourceError` for a failure
+   * Follows redirects itself, so that each new URL is checked like the first URL. Throws `SourceError` for a failure
    * caused by the server or the connection, unless `isAnswer` is true for that failure.
    */
   async reach(

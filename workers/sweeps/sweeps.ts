@@ -9,7 +9,10 @@ export interface SweepDefinition {
   schedule: string;
   /** A `platform` sweep runs only on the leading worker, a `host` sweep on every worker, for its own host. */
   scope: 'platform' | 'host';
-  /** What the sweep works on. The sweep does not run while the host has none of it, according to the last heartbeat. */
+  /**
+   * What the sweep works on. The sweep does not run if, according to the last heartbeat, the host has nothing of this
+   * kind.
+   */
   of?: keyof HostContents | undefined;
   /** Repairs what faults left behind. Returns a line for each repair; empty if there was none. */
   sweep: () => Promise<string[]>;

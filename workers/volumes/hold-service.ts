@@ -11,7 +11,7 @@ export type HoldDeps = Pick<JobDeps, 'db' | 'keyring' | 'runtime'> & { config: P
 
 /**
  * Runs `work` while no new process can mount the service's volume. Throws `ReleaseError` if another operation works on
- * the volume, or if the service has none.
+ * the volume, or if the service has no volume.
  */
 export async function withHold<T>(db: Db, serviceId: string, work: (lost: AbortSignal) => Promise<T>): Promise<T> {
   const held = await whileHeld(db, serviceId, work);

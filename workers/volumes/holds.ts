@@ -17,7 +17,10 @@ const HELD = ROWS.map(({ table, own }) => `select from ${table} where ${own} and
   ' union all ',
 );
 
-/** Holds a service. Returns the hold's token; null if another operation holds it, or if it has no volume. */
+/**
+ * Holds a service, and returns the hold's token. Returns null if another operation holds the service, or if the service
+ * has no volume.
+ */
 export async function takeHold(db: Db, serviceId: string): Promise<string | null> {
   const token = randomUUID();
   const set = `hold_token = :token, held_until = ${UNTIL}`;

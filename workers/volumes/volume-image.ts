@@ -47,7 +47,7 @@ async function tryToMount(dataDir: string): Promise<boolean> {
   }
 }
 
-/** Creates a volume's file system and allocates its disk space. Throws `ReleaseError` if there is not enough. */
+/** Creates a volume's file system and allocates its disk space. Throws `ReleaseError` if there is not enough space. */
 export async function makeImage(folder: string, bytes: number): Promise<void> {
   await makeFileSystem(folder, bytes, allocateInRoom);
 }

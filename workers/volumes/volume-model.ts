@@ -60,7 +60,7 @@ export function fileSystemBytes(start: Buffer): number | null {
   return start.readUInt32LE(SUPERBLOCK + 4) * 1024 * 2 ** start.readUInt32LE(SUPERBLOCK + 24);
 }
 
-/** Returns how many bytes of an ext4 file system that is not mounted are used; null if that is unknown. */
+/** Returns how many bytes of an unmounted ext4 file system are used; null if that is unknown. */
 export function fileSystemUsedBytes(start: Buffer): number | null {
   const SUPERBLOCK = 1024;
   const bytes = fileSystemBytes(start);

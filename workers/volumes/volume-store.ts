@@ -67,7 +67,7 @@ export function volumesOfHost(db: Db, hostId: string): Promise<VolumeRow[]> {
   );
 }
 
-/** Returns the volumes on a host or a swarm's nodes that are deleted, or whose service is. */
+/** Returns the volumes on a host or a swarm's nodes that are deleted or belong to a deleted service. */
 export function volumesToRemove(db: Db, hostId: string, place: 'host' | 'node'): Promise<VolumeRow[]> {
   return rowsOf<VolumeRow>(
     db,
@@ -94,7 +94,10 @@ export async function recordVolumeUsage(db: Db, id: string, usedBytes: number, s
   return row !== null && row.before !== state;
 }
 
-/** Records that a volume's content was created. From now on, missing content is an error and never replaced. */
+/**
+ * Records that a volume's content was created. From now on, missing content is an error, and no empty volume replaces
+ * it.
+ */
 export async function recordMade(db: Db, id: string): Promise<void> {
   await db.raw('update volumes set measured_at = coalesce(measured_at, now()) where id = ?', [id]);
 }

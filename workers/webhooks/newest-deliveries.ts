@@ -12,7 +12,7 @@ export interface NewestDelivery {
   data: object;
 }
 
-/** SQL: each of `deliveries` with each webhook that is subscribed. Locks the webhooks against deletion. */
+/** SQL: each of `deliveries` with each webhook that is subscribed to its event. Locks the webhooks against deletion. */
 const TOLD = `
   select w.id as webhook_id, t.* from jsonb_to_recordset(cast(:deliveries as jsonb))
     as t ("workspaceId" uuid, event text, about text, replaces jsonb, data jsonb)
@@ -26,7 +26,7 @@ const TOLD = `
 export async function storeNewestDeliveries(trx: Transaction, newest: readonly NewestDelivery[]): Promise<void> {
   if (newest.length === 0) return;
   const deliveries = JSON.stringify(newest);
-  // The obsolete deliveries are deleted first, so that they do not count towards the limit of waiting ones.
+  // The obsolete deliveries are deleted first, so that they do not count towards the limit of waiting deliveries.
   await trx.raw(
     `delete from webhook_deliveries d using (${TOLD}) t
       where d.webhook_id = t.webhook_id and d.due_at is not null and t.replaces @> to_jsonb(d.event) and starts_with(d.subject, t.about)`,

@@ -12,7 +12,7 @@ export interface Answer {
 
 const TIMEOUT_MS = 10_000;
 
-/** Posts JSON, and reads at most `answerBytes` of the response's body. Rejects as `requestGuarded` does. */
+/** Posts JSON, and reads at most `answerBytes` of the response's body. Rejects with the errors of `requestGuarded`. */
 export async function postJson(
   { config, resolve }: Pick<SenderDeps, 'config' | 'resolve'>,
   address: string,

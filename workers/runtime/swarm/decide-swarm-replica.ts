@@ -187,7 +187,7 @@ function revive(seen: Observed): SwarmAction[] {
   return (row.next_start_at?.getTime() ?? 0) <= now ? [{ type: 'claim' }] : [];
 }
 
-/** Prefers the newest running task, then the newest ended one. */
+/** Prefers the newest running task, then the newest ended task. */
 function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
   const { row, view } = seen;
   const tasks = view.tasksOf(serviceId);

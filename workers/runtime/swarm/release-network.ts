@@ -41,7 +41,7 @@ export async function sweepNetworks({ engine, installation }: Deps): Promise<voi
     try {
       await engine.calls.getNetwork(Id).remove();
     } catch (error) {
-      // The network is in use. Engines refuse the removal with different status codes.
+      // Any status code means that the network is in use, because engines refuse the removal with different codes.
       if (engineStatus(error) === undefined) throw error;
     }
   }

@@ -12,7 +12,7 @@ export const REFUSED = 'ranvier: the server is not started: ';
 const FRESH = 'fresh';
 const LOCK_SECONDS = 60;
 
-/** PostgreSQL's official image defines its user; redis does not need a named one. */
+/** PostgreSQL's official image defines its user. Redis does not need a user with a name. */
 export const SERVER_USER: Readonly<Record<DataKind, string>> = { postgres: 'postgres', redis: '999:999' };
 
 /** Returns the content of the marker that names a volume's service. */

@@ -9,7 +9,7 @@ import { postgresScript, redisScript, SERVER_USER, VOLUME, volumeScript } from '
 import { describeService, LABELS, MEGABYTE, NANOSECONDS, replicaService, type SwarmContext } from './service-spec.js';
 import { onNode } from './task-placement.js';
 
-/** A process with a volume must write its data to the disk before it ends. */
+/** How long a process with a volume may take to write its data to the disk before it is killed. */
 export const SERVER_GRACE_SECONDS = 30;
 const WORK_GRACE_NS = 2 * 10 ** 9;
 const WORK_MEMORY_MB = 256;

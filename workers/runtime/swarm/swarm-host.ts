@@ -19,9 +19,9 @@ import { SwarmUsage } from './swarm-usage.js';
 import { labelsOf, SwarmView } from './swarm-view.js';
 import { readOutput } from './task-output.js';
 
-/** A Swarm service for a command that is older than this was left by a dead worker. */
+/** If the Swarm service of a command is older than this, a dead worker has left it. */
 const COMMAND_MS = 60 * 60_000;
-/** The same for commands on volumes, which take long if a database is large. */
+/** Commands on a volume get more time, because they take long if a database is large. */
 const VOLUME_WORK_MS = 12 * 60 * 60_000;
 
 /**

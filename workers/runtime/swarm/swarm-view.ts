@@ -86,7 +86,7 @@ export class SwarmView {
     return this.#byReplica.get(replicaId);
   }
 
-  /** Oldest first. */
+  /** Returns the tasks of a Swarm service, the oldest first. */
   tasksOf(serviceId: string): readonly SwarmTask[] {
     return this.#tasks.get(serviceId) ?? [];
   }

@@ -24,7 +24,7 @@ const SPACE = 0x20;
 const SECONDS_END = 19;
 const NANOSECONDS_END = 29;
 
-/** Parses the engine's frames: a header of eight bytes, the timestamp, a space, the output. */
+/** Parses the engine's frames. Each consists of a header of eight bytes, the timestamp, a space and the output. */
 export class OutputParser {
   #rest: Buffer = Buffer.alloc(0);
 
@@ -63,7 +63,7 @@ export async function* followOutput(
   }
 }
 
-/** Returns what a task has written after `since`; with `tail` only its last lines. */
+/** Returns what a task has written after `since`. If `tail` is given, returns only the last lines. */
 export async function readOutput(
   { calls }: Engine,
   taskId: string,
@@ -79,7 +79,7 @@ function options(since: string | null): object {
   return { stdout: true, stderr: true, timestamps: true, since: since === null ? '0' : unixTime(since) };
 }
 
-/** The engine expects seconds since the epoch, a dot, nanoseconds. */
+/** The engine expects the seconds since the epoch, a dot and the nanoseconds. */
 function unixTime(timestamp: string): string {
   const seconds = Date.parse(`${timestamp.slice(0, SECONDS_END)}Z`) / 1000;
   return `${seconds}.${timestamp.slice(SECONDS_END + 1, NANOSECONDS_END)}`;
