@@ -19,7 +19,7 @@ export interface ApiState {
   tls: boolean;
   route: Endpoint;
   caller: Caller;
-  /** The workspace and service read with the API key; `authorize` checks access to them. Undefined for a session. */
+  /** The workspace and service of the path, which the query for the API key also reads. Undefined for a session. */
   found: Omit<KeyAccess, 'key'> | undefined;
   /** Null if the path contains no workspace. */
   workspace: WorkspaceAccess | null;

@@ -239,7 +239,7 @@ export class RemoteAccess {
     return new Recording({ size, command, beganAt: Date.now(), store });
   }
 
-  /** Stores the pending output of a recording. If that fails, a later access check tries again. */
+  /** Stores the pending output of a recording. If that fails, the next call tries again. */
   #store(recording: Recording): void {
     recording.flush().catch((error: unknown) => {
       this.#log.warn({ err: error }, `a recording is not stored yet: ${errorMessage(error)}`);

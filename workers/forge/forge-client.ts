@@ -27,7 +27,7 @@ export interface ClientOptions extends Pick<GuardedRequest, 'allowLocal' | 'head
   masker: Masker;
 }
 
-/** All requests of a report must end within the 60 s for which its job has locked the git host. */
+/** All requests of one report must end within 60 s. Then another job may send reports to the git host. */
 const TIMEOUT_MS = 10_000;
 const MAX_BODY_BYTES = 1024 ** 2;
 

@@ -21,7 +21,7 @@ export interface HeldReport {
   failures: number;
 }
 
-/** How long a git host is locked while a report is sent. Longer than the report's requests may take. */
+/** How long a git host is locked while a report is sent. The report's requests must take less. */
 const BUSY_SECONDS = 60;
 /** How many git hosts of a workspace get reports at once. Slow hosts must not delay other workspaces. */
 const SHARE = 2;

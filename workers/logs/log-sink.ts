@@ -79,7 +79,7 @@ export class LogChannel {
   #bytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #storing: Promise<void> = Promise.resolve();
-  /** True if lines of this log may still wait in batches, without ids. */
+  /** True if earlier lines of this log may not be stored yet. */
   #waits = false;
 
   constructor(options: ChannelOptions, db: Db, dispatcher: Pick<Dispatcher, 'wakeLogs'>) {

@@ -55,8 +55,8 @@ export function uidOf(userNumber: number): number {
 }
 
 /**
- * Chooses the range of the services' Linux user IDs and stores it in DATA_DIR. Throws if the host assigns one of these
- * IDs to another user, whose containers would run with the services' user IDs.
+ * Chooses the range of the services' Linux user IDs and stores it in DATA_DIR. Throws if the host
+ * has assigned one of these IDs to another user, because a service could then read and end what belongs to that user.
  */
 export async function settleUsers(dataDir: string): Promise<void> {
   const files = ['passwd', 'group', 'subuid', 'subgid'];

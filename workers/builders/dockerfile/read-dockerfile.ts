@@ -6,8 +6,9 @@ import { fileInside, folderInside, textInside } from '../files/project-files.js'
 import { declaredArguments, guardDockerfile, stagesOf } from './dockerfile-guard.js';
 
 export interface DockerfileInput {
-  /** Real paths of the repository's files and of the project's folder. */
+  /** The folder of the repository's files. Neither path contains symbolic links. */
   app: string;
+  /** The project's folder in `app`. */
   project: string;
   dockerContext: string;
   dockerfilePath: string;

@@ -30,8 +30,8 @@ export interface ToolPackage {
 const MODERN_YARN = '@yarnpkg/cli-dist';
 
 /**
- * The package of each tool, and its programs. The packages `node`, `bun` and `pnpm` 12 are not used: they fetch
- * binaries in an install script, and install scripts never run here.
+ * The package of each tool, and its programs. The packages `node` and `bun`, and version 12 of `pnpm`, are not
+ * used: they fetch binaries in an install script, and install scripts never run here.
  */
 const PACKAGES: Readonly<
   Record<PackagedName, { of: (machine: Machine) => string; programs: ToolPackage['programs'] }>

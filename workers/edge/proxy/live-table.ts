@@ -20,6 +20,8 @@ export interface LiveRoute {
 export class LiveTable {
   readonly #timeouts: ReplicaTimes;
   readonly #meter: TrafficMeter;
+  #table: RouteTable = new Map();
+  /** The routes that have had a visitor. All others are prepared later, so that a large edge starts sooner. */
   readonly #routes = new Map<string, LiveRoute>();
   readonly #upstreams = new Map<string, Upstream>();
 
@@ -29,22 +31,28 @@ export class LiveTable {
   }
 
   get size(): { routes: number; upstreams: number } {
-    return { routes: this.#routes.size, upstreams: this.#upstreams.size };
+    return { routes: this.#table.size, upstreams: this.#upstreams.size };
   }
 
   find(host: string): LiveRoute | undefined {
-    return this.#routes.get(host);
+    const known = this.#routes.get(host);
+    const route = this.#table.get(host);
+    if (known !== undefined || route === undefined) return known;
+    const live = this.#live(route);
+    this.#routes.set(host, live);
+    return live;
   }
 
   /** Serves the table from now on. Returns the upstreams that no route uses any more. */
   swap(table: RouteTable, changed?: ReadonlySet<string>): Upstream[] {
+    this.#table = table;
     const replaced: LiveRoute[] = [];
     for (const host of changed ?? new Set([...this.#routes.keys(), ...table.keys()])) {
       const [before, route] = [this.#routes.get(host), table.get(host)];
       if (before?.route === route) continue;
       if (before !== undefined) replaced.push(before);
       if (route === undefined) this.#routes.delete(host);
-      else this.#routes.set(host, this.#live(route));
+      else if (before !== undefined || this.#sharesReplica(route)) this.#routes.set(host, this.#live(route));
     }
     // The new routes were counted first. Otherwise a replica of an old and of a new route would seem unused and close.
     for (const before of replaced) this.#count(before, -1);
@@ -55,6 +63,11 @@ export class LiveTable {
       upstream.close();
     }
     return [...left];
+  }
+
+  /** Returns true if this edge already has connections to one of the route's replicas. */
+  #sharesReplica({ target }: Route): boolean {
+    return target.type === 'proxy' && target.replicas.some((replica) => this.#upstreams.has(upstreamKey(replica)));
   }
 
   #live(route: Route): LiveRoute {

@@ -11,11 +11,11 @@ import type { Client } from '../proxy-headers.js';
 const MIN_REEXAMINATION_MS = 100;
 const CHEAP_LOOK = 64;
 
-/** Bytes on their way to a receiver. A response's receiver is the client. An upload's receiver is the replica. */
+/** The bytes of one direction of a connection: to the client for a response, to the replica for an upload. */
 export interface Backlog {
-  /** Bytes that the receiver has not accepted yet. */
+  /** Bytes that the kernel has not accepted yet. */
   pending: number;
-  /** Bytes that the receiver has accepted. */
+  /** Bytes that the kernel has accepted. */
   taken: number;
 }
 

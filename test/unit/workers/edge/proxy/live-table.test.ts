@@ -26,6 +26,12 @@ describe('The table that an edge serves', () => {
   });
   afterEach(() => live.destroy());
 
+  it('prepares no route before its first visitor', () => {
+    expect(live.size).to.deep.equal({ routes: 2, upstreams: 0 });
+    expect(live.find('a')?.upstreams).to.have.length(2);
+    expect(live.size.upstreams).to.equal(2);
+  });
+
   it('compares only the hosts that changed, if they are named', () => {
     const [a, b] = [live.find('a'), live.find('b')];
     set(route('a', [1, 2]), route('b', [3]));
