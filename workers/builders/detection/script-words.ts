@@ -8,15 +8,20 @@ export function programsOf(script: string): string[] {
   return commandsOf(script).map((words) => nameOf(withoutPrefixes(words)[0] ?? ''));
 }
 
-/** Splits a line into commands, and each command into words. Drops quotes, so a quoted text becomes several words. */
+/** Matches what separates commands, or a word. A value in quotes after `=` belongs to its word. */
+const SEPARATOR_OR_WORD = /[;|&\n]|(?:="[^"\n]*"|='[^'\n]*'|[^\s;|&"'`\\])+/g;
+
+/**
+ * Splits a line into commands, and each command into words. Keeps the quotes of values such as `--title="my app"`, and
+ * drops others, so that other quoted texts become several words.
+ */
 export function commandsOf(line: string): string[][] {
-  return line
-    .slice(0, MAX_LINE_LENGTH)
-    .replace(/["'`\\]/g, ' ')
-    .split(/&&|\|\||[;|&\n]/)
-    .map((part) => part.split(/\s+/).filter((word) => word !== ''))
-    .filter((words) => words.length > 0)
-    .slice(0, MAX_COMMANDS);
+  const commands: string[][] = [[]];
+  for (const [part] of line.slice(0, MAX_LINE_LENGTH).matchAll(SEPARATOR_OR_WORD)) {
+    if (/^[;|&\n]/.test(part)) commands.push([]);
+    else commands.at(-1)?.push(part);
+  }
+  return commands.filter((words) => words.length > 0).slice(0, MAX_COMMANDS);
 }
 
 /** Removes the words before a program: `NODE_ENV=x npx --yes cross-env A=b next dev` → `next dev`. */

@@ -55,6 +55,7 @@ describe('What a start script is for', () => {
       ['tsx watch src/index.ts', 'tsx src/index.ts'],
       ['tsx watch --env-file=.env src/index.ts', 'tsx --env-file=.env src/index.ts'],
       ['node --watch server.js', 'node server.js'],
+      ['A="x && y" node --watch --title="my app" server.js', 'node --title="my app" server.js'],
       ['bun run --watch src/index.ts', 'bun run src/index.ts'],
       ['bun --hot src/index.ts', 'bun src/index.ts'],
       ['node --watch-path ./src server.js', 'node server.js'],
