@@ -6,18 +6,20 @@ import { ended, spawnInVolume, spawnTool, type VolumeContent } from './volume-pr
 
 const ATTRIBUTES = ['--numeric-owner', '--xattrs', '--acls'];
 const PACK = ['--create', '--file=-', '--format=posix', '--sparse', '--one-file-system', ...ATTRIBUTES];
+const FIND_SPECIAL = ['find', '.', '-xdev', '-type', 'p,s,b,c', '-print0'];
 /**
- * Conditions of `find` for paths without a line break and without white space at the end. tar would misread other
- * paths, because it reads one path per line and strips white space at the end.
+ * Matches paths that tar would misread in a list, because it reads one path per line and strips white space at the end.
+ * tar gets these paths as arguments.
  */
-const PLAIN_NAME = ['!', '-path', '*\n*', '!', '-path', '*[[:space:]]'];
-const FIND_SPECIAL = ['find', '.', '-xdev', '-type', 'p,s,b,c'];
+const UNLISTABLE = /\n|[ \t\v\f\r]$/;
 const UNPACK = ['--extract', '--file=-', '--preserve-permissions', ...ATTRIBUTES];
 /** tar's messages about a file that the application changed or removed meanwhile. */
 const CHANGED = /: (file changed as we read it|File removed before we read it|File shrank by .*)$/;
 const FILES_CHANGED = 1;
 
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
+/** With this number of paths of the greatest length, the arguments stay below the system's limit. */
+const MAX_UNLISTABLE = 200;
 
 export interface PackReport {
   /** Number of files that changed or disappeared while they were read. */
@@ -32,10 +34,10 @@ export async function packVolume(
   { listFile, signal }: { listFile: string; signal: AbortSignal },
   onPiece: (piece: Buffer) => Promise<void>,
 ): Promise<PackReport> {
-  const skipped = await listSpecial(content, listFile, signal);
+  const { skipped, excluded } = await listSpecial(content, listFile, signal);
   const list = await open(listFile, 'r');
   try {
-    const argv = ['tar', ...PACK, '--anchored', '--no-wildcards', '--exclude-from=-', '.'];
+    const argv = ['tar', ...PACK, '--anchored', '--no-wildcards', '--exclude-from=-', ...excluded, '.'];
     const child = await spawnInVolume(content, 'read', argv, [list.fd, 'pipe', 'pipe']);
     let changed = 0;
     const onLine = (line: string) => {
@@ -59,28 +61,40 @@ export async function packVolume(
   }
 }
 
-async function listSpecial(content: VolumeContent, listFile: string, signal: AbortSignal): Promise<number> {
+/** Writes the paths of pipes, sockets and devices to a list. `excluded` are tar's options for those not in the list. */
+async function listSpecial(
+  content: VolumeContent,
+  listFile: string,
+  signal: AbortSignal,
+): Promise<{ skipped: number; excluded: string[] }> {
   const list = await open(listFile, 'w', 0o600);
   try {
     // If folders disappear meanwhile, find exits with 1.
-    const argv = [...FIND_SPECIAL, ...PLAIN_NAME, '-print'];
-    const child = await spawnInVolume(content, 'read', argv, ['ignore', 'pipe', 'pipe']);
+    const child = await spawnInVolume(content, 'read', FIND_SPECIAL, ['ignore', 'pipe', 'pipe']);
     const end = ended(child, 'find', signal, { most: FILES_CHANGED });
     end.catch(() => undefined);
-    let [count, bytes] = [0, 0];
+    let [skipped, bytes, rest] = [0, 0, ''];
+    const excluded: string[] = [];
     // Read the output at once: when a process exits, Node.js discards output that has no reader yet.
     try {
       for await (const piece of child.stdout as AsyncIterable<Buffer>) {
-        for (const byte of piece) if (byte === 0x0a) count += 1;
+        // Latin-1 keeps the bytes of paths that are not UTF-8.
+        const paths = (rest + piece.toString('latin1')).split('\0');
+        rest = paths.pop() ?? '';
+        skipped += paths.length;
         bytes += piece.length;
-        if (bytes > MAX_LIST_BYTES) throw new BackupError('it holds too many pipes, sockets and devices; remove them');
-        await list.writeFile(piece);
+        for (const path of paths.filter((each) => UNLISTABLE.test(each)))
+          excluded.push(`--exclude=${Buffer.from(path, 'latin1')}`);
+        if (bytes > MAX_LIST_BYTES || excluded.length > MAX_UNLISTABLE)
+          throw new BackupError('it holds too many pipes, sockets and devices; remove them');
+        const lines = paths.filter((each) => !UNLISTABLE.test(each)).map((path) => `${path}\n`);
+        await list.writeFile(lines.join(''), 'latin1');
       }
     } finally {
       child.stdout?.destroy();
     }
     await end;
-    return count;
+    return { skipped, excluded };
   } finally {
     await list.close();
   }
