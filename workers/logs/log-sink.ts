@@ -122,7 +122,7 @@ export class LogChannel {
 
   async #store(): Promise<void> {
     if (this.#lines.length === 0) return;
-    const lines = this.#lines;
+    const [lines, bytes] = [this.#lines, this.#bytes];
     this.#lines = [];
     this.#bytes = 0;
     const batches = batchesOf(this.#options, lines);
@@ -131,6 +131,7 @@ export class LogChannel {
     } catch (error) {
       if (isRefusal(error)) return this.#put(batches.map((batch) => leftOut(batch, error)));
       this.#lines = [...lines, ...this.#lines];
+      this.#bytes += bytes;
       throw error;
     }
   }
