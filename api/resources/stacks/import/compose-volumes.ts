@@ -25,6 +25,7 @@ export function volumesOf(
 ): { volumes: Volumes; copies: Copy[] } {
   const volumes: Volumes = {};
   const copies: Copy[] = [];
+  const own = new Set<string>();
   const copied = ({ source, target, readOnly }: Mount, isHidden: boolean) => {
     const from = source.startsWith('.') ? folderOf(folder, source) : null;
     if (service.build !== undefined || repository === '' || !from || (!readOnly && !isFile(source) && !isHidden))
@@ -65,8 +66,11 @@ export function volumesOf(
       if (type === 'bind' && (/^[/~]/.test(source) || DATA.test(source)))
         lost(`${at}.volumes`, `${path}${what}`, 'note');
       else if (type === 'bind') lose(path, `${what}: copy into it what the repository has there`);
-      if (source !== '' && shared.has(source))
+      if (source !== '' && own.has(source))
+        lose(source, ' is mounted twice, and each place gets its own: let the service use one of them');
+      else if (source !== '' && shared.has(source))
         lose(source, ' is shared by two services, and each gets its own: let one of them serve the files to the other');
+      own.add(source);
       shared.add(source);
       volumes[volumeName(source || path, Object.keys(volumes))] = { mountPath: path, sizeGb: 1 };
     }

@@ -101,6 +101,16 @@ volumes: { data: {} }
     expect(lost).to.deep.equal([]);
   });
 
+  it('tells a volume that two services share from one that a service mounts twice', () => {
+    const { lost } = imported(
+      'services:\n  a: { image: x, volumes: ["m:/m", "n:/a", "n:/b"] }\n  b: { image: y, volumes: ["m:/m"] }\n',
+    );
+    expect(lost).to.deep.equal([
+      'services.a.volumes: n is mounted twice, and each place gets its own: let the service use one of them',
+      'services.b.volumes: m is shared by two services, and each gets its own: let one of them serve the files to the other',
+    ]);
+  });
+
   it('keeps named volumes, and says what becomes of folders of the host', () => {
     const { entry, lost, notes } = service(
       `image: ghost:5\nports: ["2368"]\nvolumes:\n  - content:/var/lib/ghost/content\n  - ./media:/srv/media\n  - ./a.conf:/srv/a.conf\n` +
