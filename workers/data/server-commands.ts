@@ -6,12 +6,17 @@ const LOCK_SECONDS = 30;
 /**
  * Returns a shell command that runs `script` while it holds a lock on the folder `$DATA`. The kernel holds the lock
  * until the server's last process has exited. PostgreSQL's own check of process ids does not suffice, because it sees
- * no processes in other namespaces. If the host has no program `flock`, the command runs `script` without a lock.
+ * no processes in other namespaces. If the host has no program `flock`, the command runs `unlocked` and then `script`,
+ * without a lock.
  */
-function locked(script: string): string {
+function locked(script: string, unlocked = ':'): string {
   const inner = quote(script);
-  return `if command -v flock >/dev/null 2>&1; then exec flock -F -w ${LOCK_SECONDS} -- "$DATA" /bin/sh -c ${inner}; fi; exec /bin/sh -c ${inner}`;
+  return `if command -v flock >/dev/null 2>&1; then exec flock -F -w ${LOCK_SECONDS} -- "$DATA" /bin/sh -c ${inner}; fi; ${unlocked}; exec /bin/sh -c ${inner}`;
 }
+
+/** A script that exits if the server that wrote `postmaster.pid` runs: a server's command line contains its folder. */
+const REFUSE_SECOND =
+  'if { read -r pid <"$DATA/postmaster.pid"; } 2>/dev/null; then case "$(ps -p "$pid" -o args= 2>/dev/null)" in *"$DATA"*) echo "another server uses this data" >&2; exit 1; esac; fi';
 
 /** Returns a command that creates a cluster in `$DATA`. Hosts without the locale C.UTF-8 use C. */
 export function initdbCommand(): string {
@@ -31,7 +36,7 @@ const HBA = 'host all all all scram-sha-256';
 
 /**
  * Returns a command that runs PostgreSQL on `$DATA`. On SIGTERM, PostgreSQL ends all sessions and exits. An old
- * `postmaster.pid` is removed: this command holds the lock, so the server that wrote the file has exited.
+ * `postmaster.pid` is removed: this command holds the lock or has checked, so the server that wrote it has exited.
  */
 export function postgresCommand({ planId, port, listen }: { planId: string; port: number; listen: string }): string {
   const settings = { ...postgresSettings(planId), port: String(port), listen_addresses: listen };
@@ -45,6 +50,7 @@ export function postgresCommand({ planId, port, listen }: { planId: string; port
       'while :; do wait $server; code=$?; kill -0 $server 2>/dev/null || break; done',
       'exit $code',
     ].join('\n'),
+    REFUSE_SECOND,
   );
 }
 
