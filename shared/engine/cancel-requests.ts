@@ -39,8 +39,8 @@ export function requestCancel(trx: Transaction, kind: WorkKind, match: Match): P
 }
 
 /**
- * Marks matching open records as failed, and ends their leases. `sql` sets further columns; `only` is a further
- * condition.
+ * Marks matching open records as failed, and ends their leases. Those whose cancellation was requested are cancelled
+ * instead. `sql` sets further columns; `only` is a further condition.
  */
 export async function failOpen(
   db: Db,
@@ -50,7 +50,9 @@ export async function failOpen(
   { sql, only = 'true' }: { sql?: string; only?: string } = {},
 ): Promise<void> {
   const { status, possible } = moveOf(kind, 'failed');
-  const { onEnd = {}, ended } = kind.lease ?? {};
+  const { onEnd = {}, ended, cancellable } = kind.lease ?? {};
+  // A cancelled record has no error.
+  const reason = cancellable ? `case when cancel_requested_at is null then :error else '' end` : ':error';
   const sets = [
     ...Object.entries(onEnd).map(([column, value]) => `${column} = ${value}`),
     ...(sql ? [sql] : []),
@@ -58,7 +60,7 @@ export async function failOpen(
   ];
   await db.raw(
     `with failed as (
-       update ${kind.table} set status = ${status}, error = :error, finished_at = now(), due_at = null, fence = fence + 1,
+       update ${kind.table} set status = ${status}, error = ${reason}, finished_at = now(), due_at = null, fence = fence + 1,
               ${sets.join(', ')}
         where ${openAnd(match)} and ${possible} and ${only}
        returning id, finished_at

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import type { PageRequest } from '../../../../shared/core/database/page.js';
+import { DEPLOYMENTS } from '../../../../shared/deployments/kind.js';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import { cancelOpenDeployments, findDeployment, listDeployments } from '../../../../shared/deployments/store.js';
+import { failOpen } from '../../../../shared/engine/cancel-requests.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeDeployment, makeService, makeWorker } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
@@ -45,6 +47,14 @@ describe('A deployment in the database', () => {
     expect(row).to.include({ status: 'cancelled', due_at: null });
     expect(row.steps.map((step) => typeof step.finishedAt)).to.deep.equal(['string']);
     expect(await cancel(), 'it has ended').to.equal(0);
+  });
+
+  it('whose cancellation was requested is cancelled, without an error, when all are marked as failed', async () => {
+    const [failed, cancelled] = [(await admitted()).id, (await admitted()).id];
+    await updateRow(database.db, 'deployments', cancelled, { cancel_requested_at: new Date() });
+    await failOpen(database.db, DEPLOYMENTS, { service_id: service.id }, 'the others failed');
+    expect(await read(failed)).to.include({ status: 'failed', error: 'the others failed' });
+    expect(await read(cancelled)).to.include({ status: 'cancelled', error: '' });
   });
 
   it('that a worker has claimed keeps its running step and its next job when its cancellation is requested', async () => {
