@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { durationText } from './duration-text.js';
+import { agoText, durationText } from './duration-text.js';
 
 /** Returns the current time. Re-renders the component every `everyMs` milliseconds, or never if that is null. */
 export function useNow(everyMs: number | null): number {
@@ -14,26 +14,14 @@ export function useNow(everyMs: number | null): number {
   return now;
 }
 
-const STEPS: [seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
-  [86_400 * 365, 'year'],
-  [86_400 * 30, 'month'],
-  [86_400, 'day'],
-  [3600, 'hour'],
-  [60, 'minute'],
-];
-const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
 const ABSOLUTE = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 
 export function Ago({ at }: { at: string }) {
   const now = useNow(20_000);
   const time = new Date(at).getTime();
-  const seconds = (time - now) / 1000;
-  const [size, unit] = STEPS.find(([least]) => Math.abs(seconds) >= least) ?? [1, 'second'];
-  const text =
-    unit === 'second' ? (seconds > 5 ? 'in a moment' : 'just now') : RELATIVE.format(Math.round(seconds / size), unit);
   return (
     <time dateTime={at} title={ABSOLUTE.format(time)}>
-      {text}
+      {agoText((time - now) / 1000)}
     </time>
   );
 }
