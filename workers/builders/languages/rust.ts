@@ -25,8 +25,8 @@ export const rust: Language = {
       tools: [program('cargo', 'install Rust (Debian: apt-get install cargo)')],
       versions: wishesFor(languageWish(files, 'rust', versionsOf(files))),
       build: [
-        `cargo build ${flags.join(' ')}${name === null ? '' : ` --bin ${name}`}`,
-        `mkdir -p .ranvier && cp "$CARGO_TARGET_DIR/release/${name ?? '$(basename "$PWD")'}" ${BINARY}`,
+        `cargo build ${flags.join(' ')} --bin ${name}`,
+        `mkdir -p .ranvier && cp "$CARGO_TARGET_DIR/release/${name}" ${BINARY}`,
       ],
       start: `./${BINARY}`,
       startAdvice: 'keep a src/main.rs in the package',
@@ -51,7 +51,7 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
 }
 
 /** Returns the name of the binary to build. Throws `BuildError` if there is none, or if none is clearly the server. */
-function binaryOf(files: ProjectFiles): string | null {
+function binaryOf(files: ProjectFiles): string {
   const text = files.text('Cargo.toml') ?? '';
   const defaultRun = /^\s*default-run\s*=\s*"([\w-]{1,100})"/m.exec(text)?.[1];
   if (defaultRun !== undefined) return defaultRun;
@@ -74,7 +74,7 @@ function binaryOf(files: ProjectFiles): string | null {
 }
 
 /** Returns the name of the workspace member with a main program. Throws `BuildError` if none is clearly the server. */
-function membersBinary(files: ProjectFiles, text: string): string | null {
+function membersBinary(files: ProjectFiles, text: string): string {
   if (!/^\[workspace\]/m.test(text))
     throw new BuildError('Cargo.toml has no binary: add a src/main.rs, or set buildCommand and startCommand');
   const list = /^\s*(?:default-)?members\s*=\s*\[([^\]]{0,4000})\]/m.exec(text)?.[1] ?? '';
