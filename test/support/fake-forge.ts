@@ -95,6 +95,7 @@ const OPERATIONS: Record<ForgeKind, Operation[]> = {
           task: text,
           auto_merge: { type: 'boolean' },
           required_contexts: { type: 'array', items: text },
+          payload: { type: ['object', 'string'] },
           environment: text,
           description: { type: ['string', 'null'] },
           transient_environment: { type: 'boolean' },
@@ -107,10 +108,20 @@ const OPERATIONS: Record<ForgeKind, Operation[]> = {
           id: forge.nextId(),
           ref: String(body.ref),
           environment: String(body.environment),
+          payload: body.payload ?? {},
           states: [],
         });
         return { status: 201, json: forge.deployments.at(-1) };
       },
+    },
+    {
+      method: 'GET',
+      path: new RegExp(`^/repos/team/shop/deployments\\?sha=${SHA}&environment=([\\w-]+)$`),
+      body: null,
+      answer: (forge, [, sha, environment]) => ({
+        status: 200,
+        json: forge.deployments.filter((one) => one.ref === sha && one.environment === environment),
+      }),
     },
     {
       method: 'POST',
@@ -210,7 +221,7 @@ type Trouble = Answer | 'never' | null;
 export class FakeForge {
   readonly statuses: (Body & { sha: string })[] = [];
   readonly comments: { id: number; number: string; body: string }[] = [];
-  readonly deployments: { id: number; ref: string; environment: string; states: Body[] }[] = [];
+  readonly deployments: { id: number; ref: string; environment: string; payload: unknown; states: Body[] }[] = [];
   readonly problems: string[] = [];
   requests = 0;
   /** Returns what is answered instead of the usual; `'never'` for no answer. */

@@ -20,7 +20,9 @@ export interface Forge {
   comments(project: string, number: string, since: Date): ForgeRequest;
   /** Only GitHub has deployments. */
   deployments?: {
-    create(project: string, sha: string, report: EnvironmentReport): ForgeRequest;
+    /** The marker is a part of the deployment, so that `deploymentWith` finds it again. */
+    create(project: string, sha: string, report: EnvironmentReport, marker: string): ForgeRequest;
+    list(project: string, sha: string, report: EnvironmentReport): ForgeRequest;
     status(project: string, id: string, report: EnvironmentReport): ForgeRequest;
   };
 }
@@ -65,13 +67,17 @@ const github: Forge = {
     path: `${ofRepository(project)}/issues/${number}/comments?per_page=${COMMENTS}&${since(from)}`,
   }),
   deployments: {
-    create: (project, sha, { environment, description, transient }) =>
+    create: (project, sha, { environment, description, transient }, marker) =>
       post(`${ofRepository(project)}/deployments`, {
-        ...{ ref: sha, environment, description, auto_merge: false },
+        ...{ ref: sha, environment, description, auto_merge: false, payload: { ranvier: marker } },
         // Without this list, GitHub refuses a deployment while a commit status, such as the platform's own, is pending.
         required_contexts: [],
         ...{ transient_environment: transient, production_environment: !transient },
       }),
+    list: (project, sha, { environment }) => ({
+      method: 'GET',
+      path: `${ofRepository(project)}/deployments?sha=${sha}&environment=${encodeURIComponent(environment)}`,
+    }),
     status: (project, id, { state, description, environment, link, url }) =>
       post(`${ofRepository(project)}/deployments/${id}/statuses`, {
         ...{ state, description, environment, log_url: link, auto_inactive: false },
@@ -130,4 +136,10 @@ export function createdId(answer: unknown): string {
 export function commentWith(marker: string, answer: unknown): string {
   const all = Array.isArray(answer) ? answer : [];
   return createdId(all.find((one) => text(one, 'body').startsWith(markerOf(marker))));
+}
+
+/** Returns the id of the deployment with this marker in a list of deployments; '' if the list has none. */
+export function deploymentWith(marker: string, answer: unknown): string {
+  const all = Array.isArray(answer) ? answer : [];
+  return createdId(all.find((one) => text(field(one, 'payload'), 'ranvier') === marker));
 }

@@ -4,7 +4,7 @@ import { type Config, serviceUrl } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/database-client.js';
 import { isRouted } from '../../shared/services/model.js';
 import { type Ask, ForgeRefusal } from './forge-client.js';
-import { commentWith, createdId, FORGES } from './forges.js';
+import { commentWith, createdId, deploymentWith, FORGES } from './forges.js';
 import { commentBody, type DeploymentFacts, environmentReport, type ServiceFacts, statusReport } from './model.js';
 import {
   deploymentById,
@@ -51,7 +51,7 @@ async function status(context: SendContext, held: HeldReport): Promise<SendResul
 }
 
 async function deployment(context: SendContext, held: HeldReport): Promise<SendResult> {
-  const { id, service_id, subject, project, forge } = held;
+  const { id, service_id, subject, project, forge, attempted_at } = held;
   const { deployments } = FORGES[forge];
   const row = await deploymentById(context.db, service_id, subject);
   const about = row && (await aboutService(context, service_id));
@@ -62,10 +62,15 @@ async function deployment(context: SendContext, held: HeldReport): Promise<SendR
   const shown = { state, description };
   if (isDeepStrictEqual(held.sent, shown)) return 'unchanged';
   let remoteId = held.remote_id;
+  if (remoteId === '' && attempted_at !== null) {
+    remoteId = deploymentWith(id, await context.ask(deployments.list(project, row.commit_sha, report)));
+    if (remoteId !== '') await noteRemote(context.db, id, remoteId);
+  }
   if (remoteId === '') {
     // A deployment that became inactive before GitHub was informed of it need not be reported.
     if (state === 'inactive') return 'unchanged';
-    remoteId = createdId(await context.ask(deployments.create(project, row.commit_sha, report)));
+    await noteAttempt(context.db, id);
+    remoteId = createdId(await context.ask(deployments.create(project, row.commit_sha, report, id)));
     if (remoteId === '') throw new ForgeRefusal('made no deployment');
     await noteRemote(context.db, id, remoteId);
   }

@@ -104,7 +104,7 @@ export async function postponeReport(db: Db, id: string, { error, waitMs }: { er
   );
 }
 
-/** Records that a comment is about to be created. After a crash, the next job searches for the comment. */
+/** Records that a comment or deployment is about to be created. If its answer is lost, the next job searches for it. */
 export async function noteAttempt(db: Db, id: string): Promise<void> {
   await db.raw('update forge_reports set attempted_at = coalesce(attempted_at, now()) where id = ?', [id]);
 }

@@ -284,6 +284,21 @@ describe('Reports to git hosts', () => {
     expect(forge.deployments[1]?.states[0]?.environment_url).to.match(new RegExp(`^http://${base.slug}\\.`));
   });
 
+  it('make no second deployment of GitHub if the answer to the first was lost', async () => {
+    await useForge('github');
+    const other = await makeService(database.db, await makeWorkspace(database.db));
+    forge.deployments.push({ id: 1, ref: A, environment: base.slug, payload: { ranvier: other.id }, states: [] });
+    forge.trouble = ({ method, path }) =>
+      method === 'POST' && path.endsWith('/deployments') ? { status: 502, done: true } : null;
+    const id = await pushed(base, A);
+    await afterWaiting();
+    await goLive(id);
+    await afterWaiting();
+    await afterWaiting();
+    const states = forge.deployments.map((one) => one.states.map(({ state }) => state));
+    expect(states).to.deep.equal([[], ['success']]);
+  });
+
   for (const status of [401, 403, 404]) {
     it(`are not tried again after ${status}; the error is kept without the token, until a report is sent`, async () => {
       await useForge('gitea');
