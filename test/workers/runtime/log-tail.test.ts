@@ -1,4 +1,4 @@
-import { appendFile, stat, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Transaction } from '../../../shared/core/database/database-client.js';
@@ -6,6 +6,7 @@ import type { LogLine } from '../../../shared/logs/model.js';
 import { Masker } from '../../../workers/masking/masker.js';
 import type { ReplicaRow } from '../../../workers/replicas/rows.js';
 import { LogTail } from '../../../workers/runtime/process/log-tail.js';
+import { LAST_BYTES } from '../../../workers/runtime/process/replica-files.js';
 import { TestHost } from './host.js';
 
 describe('Log tail', () => {
@@ -76,6 +77,8 @@ describe('Log tail', () => {
     for (let megabytes = 0; megabytes < 20; megabytes++) {
       await appendFile(file, text);
       await tailing.follow(false);
+      const end = (await readFile(file)).subarray(-LAST_BYTES);
+      expect(end.includes(0), 'the last output, which an error quotes, stays').to.equal(false);
     }
     expect(lines).to.have.length(20 * 1024);
     const { size, blocks } = await stat(file);

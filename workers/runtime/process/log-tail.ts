@@ -10,6 +10,7 @@ import { cutAt, type LineCutter, LineSplitter, MAX_LINE_LENGTH } from '../../san
 import { type HostAllowance, LogAllowance } from '../log-allowance.js';
 import { OutputStore } from '../output-store.js';
 import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
+import { LAST_BYTES } from './replica-files.js';
 
 const CHUNK_BYTES = 64 * 1024;
 /** One call of `follow` reads at most this many chunks, so that other replicas get their turn. */
@@ -93,11 +94,12 @@ export class LogTail {
   }
 
   /**
-   * Frees the disk space of copied output. Truncating the file instead would lose what the application writes at the
-   * same time.
+   * Frees the disk space of copied output, except for the last, which errors quote. Truncating the file instead would
+   * lose what the application writes at the same time.
    */
   async #reclaim(): Promise<void> {
-    const end = this.#offset - (this.#offset % BLOCK);
+    const copied = Math.max(0, this.#offset - LAST_BYTES);
+    const end = copied - (copied % BLOCK);
     if (process.platform !== 'linux' || end - this.#reclaimed < RECLAIM_BYTES) return;
     const args = ['--punch-hole', '--offset', '0', '--length', String(end), this.#file];
     // If `fallocate` fails, the space is freed when the replica is stopped.

@@ -4,7 +4,8 @@ import { type DiscardDeps, discardTree } from '../../core/remove-folders.js';
 import { type LineCutter, LineSplitter } from '../../sandbox/line-splitter.js';
 import { exitDetail, SEARCHED_LINES } from '../failure-text.js';
 
-const LAST_BYTES = 16 * 1024;
+/** The output of which errors quote the last lines. */
+export const LAST_BYTES = 16 * 1024;
 
 /** Manages a replica's folder: its changes to the image, its output, and how its process ended. */
 export class ReplicaFiles {
