@@ -52,7 +52,7 @@ describe('Secrets', function () {
   const variables = Object.entries({ TOKEN, LONG, PEM }).map(([key, value]) => ({ key, value }));
 
   usePlatform(
-    { engine: hasRedis ? 'redis' : 'postgres', env: { RELEASE_TIMEOUT_SECONDS: '6', STOP_GRACE_SECONDS: '1' } },
+    { engine: hasRedis ? 'redis' : 'postgres', env: { RELEASE_TIMEOUT_SECONDS: '30', STOP_GRACE_SECONDS: '1' } },
     (started) => {
       platform = started;
     },
