@@ -57,12 +57,16 @@ export async function hostOfVolumes(db: Db, serviceId: string): Promise<string |
   return (await oneRow<{ host_id: string }>(db, sql, [serviceId]))?.host_id ?? null;
 }
 
-/** Returns a host's volumes that are not deleted. Volumes on a swarm's nodes are not included. */
+/**
+ * Returns the volumes on a host that were created and not deleted. Volumes on a swarm's nodes are not included.
+ * `measured_at` tells whether a volume was created, so a volume must not be measured before.
+ */
 export function volumesOfHost(db: Db, hostId: string): Promise<VolumeRow[]> {
   return rowsOf<VolumeRow>(
     db,
     `select v.* from volumes v join services s on s.id = v.service_id
-      where v.host_id = ? and v.node_id is null and v.removed_at is null and s.deleted_at is null`,
+      where v.host_id = ? and v.node_id is null and v.measured_at is not null
+        and v.removed_at is null and s.deleted_at is null`,
     [hostId],
   );
 }

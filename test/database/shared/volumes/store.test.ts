@@ -57,8 +57,6 @@ describe('Volumes of services', () => {
     await volume('more');
     expect(await settleVolumes(db, service.id, uuidv7())).to.equal(host);
     expect(await hostOfVolumes(db, service.id)).to.equal(host);
-    expect(names(await volumesOfHost(db, host))).to.have.members(['data', 'more']);
-    expect(await volumesOfHost(db, uuidv7())).to.deep.equal([]);
   });
 
   it('are not deleted while a replica or a run may have them mounted', async () => {
@@ -112,11 +110,21 @@ describe('Volumes of services', () => {
   });
 
   it('are removed with their service', async () => {
-    await volume();
+    await recordMade(db, await volume());
     await settleVolumes(db, service.id, host);
+    expect(await volumesOfHost(db, host)).to.have.length(1);
     await db('services').where({ id: service.id }).update({ deleted_at: new Date() });
     expect(names(await volumesToRemove(db, host, 'host'))).to.deep.equal(['data']);
     expect(await volumesOfHost(db, host)).to.deep.equal([]);
+  });
+
+  it('are measured once their host has created them', async () => {
+    const [id, other] = [await volume(), await volume('more')];
+    await settleVolumes(db, service.id, host);
+    expect(await volumesOfHost(db, host)).to.deep.equal([]);
+    for (const each of [id, other]) await recordMade(db, each);
+    expect(names(await volumesOfHost(db, host))).to.have.members(['data', 'more']);
+    expect(await volumesOfHost(db, uuidv7())).to.deep.equal([]);
   });
 
   it('report a change of their state once, and stay made', async () => {
