@@ -44,7 +44,7 @@ interface Backup {
 }
 
 describe('Backups of volumes', function () {
-  this.timeout(300_000);
+  this.timeout(600_000);
   let platform: Platform;
   usePlatform({ engine: 'postgres', workers: 2, env: { STOP_GRACE_SECONDS: '2' } }, (started) => {
     platform = started;
@@ -81,7 +81,7 @@ describe('Backups of volumes', function () {
         if (now.status === 'failed') throw new Error(now.error);
         return now.status === 'succeeded' ? now : undefined;
       },
-      120_000,
+      400_000,
     );
   }
   async function restore(service: Service, { id }: Backup): Promise<string> {
@@ -250,7 +250,7 @@ describe('Backups of volumes', function () {
     const made = await eventually(
       'a scheduled backup succeeds',
       async () => (await backups(service)).find(({ status }) => status === 'succeeded'),
-      120_000,
+      400_000,
     );
     expect(made.trigger).to.equal('schedule');
   });
