@@ -38,10 +38,11 @@ async function environmentOf(pid: string): Promise<string> {
   return '';
 }
 
+/** False for a process whose main thread has ended: it never gets an environment, and a tenant could keep many. */
 async function isInExec(pid: string): Promise<boolean> {
   if ((await textOf(pid, 'cmdline')) !== '') return false;
-  const flags = Number(statFields(await textOf(pid, 'stat'))[6]);
-  return (flags & KERNEL_THREAD_FLAG) === 0 && (await processStart(Number(pid))) !== null;
+  const fields = statFields(await textOf(pid, 'stat'));
+  return !['', 'Z', 'X'].includes(fields[0] ?? '') && (Number(fields[6]) & KERNEL_THREAD_FLAG) === 0;
 }
 
 /** Returns the pid and the marker of each process whose marker begins with the prefix. Finds none without /proc. */
