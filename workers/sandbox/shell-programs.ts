@@ -76,9 +76,9 @@ exec 2>/dev/null
     kill -s KILL -- "-$_child" || kill -s KILL "$_child"
   else
     exec 3>&- 5>&1 >/dev/null
-    _nap=
-    trap 'kill -s KILL "$_nap"; exit' USR1
-    while sleep 5 & _nap=$!; wait "$_nap"; do
+    # Until the first nap has begun, the last process in the background is the command.
+    trap '[ "$!" = "$_child" ] || kill -s KILL "$!"; exit' USR1
+    while sleep 5 & wait "$!"; do
       _used=$(stat -L -c %b /proc/self/fd/5) || exit
       [ "$_used" -lt ${MAX_UNREAD_BLOCKS} ] || : >/proc/self/fd/5
     done
