@@ -15,6 +15,11 @@ export interface CgroupRoots {
   accounting: string | null;
   /** A cgroup folder for attaching BPF programs for sockets; null if the host has no version 2 hierarchy. */
   sockets: string | null;
+  /**
+   * The most cores that a container may be given. With version 1, the kernel refuses a container's quota that is above
+   * the platform's own; with version 2, it does not.
+   */
+  maxCpu: number;
   /** The folders in all hierarchies of the host, because an OCI runtime creates a cgroup in each of them. */
   all: readonly string[];
   /** The parent of the containers' cgroups, in the format of `linux.cgroupsPath` in an OCI configuration. */
@@ -88,7 +93,8 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
     const all = own.map(folderOf).filter((folder) => folder !== null);
     const sockets = mount === undefined || path === undefined ? null : join(mount, path, name);
     // A relative `runtimePath` lets the OCI runtime create the cgroup below the runtime's own cgroup in each hierarchy.
-    return [{ version: 1, memory, cpu, accounting, sockets, all, runtimePath: name }];
+    const maxCpu = await coresAllowedTo(dirname(cpu));
+    return [{ version: 1, memory, cpu, accounting, sockets, maxCpu, all, runtimePath: name }];
   }
   if (mount === undefined || path === undefined) return [];
   // Only the root cgroup can both contain processes and delegate controllers. So if the platform runs in another
@@ -99,8 +105,22 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
     .map((parent) => {
       const folder = join(parent, name);
       const same = { memory: folder, cpu: folder, accounting: folder, sockets: folder };
-      return { version: 2, ...same, all: [folder], runtimePath: `/${relative(mount, folder)}` };
+      return {
+        version: 2,
+        ...same,
+        maxCpu: Number.POSITIVE_INFINITY,
+        all: [folder],
+        runtimePath: `/${relative(mount, folder)}`,
+      };
     });
+}
+
+/** Returns the smallest CPU quota of a version 1 cgroup and the cgroups above it, in cores. */
+async function coresAllowedTo(folder: string): Promise<number> {
+  const read = async (file: string) => Number(await readFile(join(folder, file), 'utf8').catch(() => Number.NaN));
+  const cores = (await read('cpu.cfs_quota_us')) / (await read('cpu.cfs_period_us'));
+  const own = cores > 0 ? cores : Number.POSITIVE_INFINITY;
+  return folder === dirname(folder) ? own : Math.min(own, await coresAllowedTo(dirname(folder)));
 }
 
 async function prepareRoots(place: CgroupRoots): Promise<CgroupRoots> {
@@ -143,7 +163,7 @@ export async function prepareCgroup(roots: CgroupRoots, id: string, { memoryMb }
 
 /** Changes how many cores a sandbox may use. Does nothing if the sandbox has ended. */
 export async function limitCpu(roots: CgroupRoots, id: string, cpu: number): Promise<void> {
-  const quota = quotaOf(cpu);
+  const quota = quotaOf(cpu, roots);
   const [file, text] =
     roots.version === 1 ? ['cpu.cfs_quota_us', String(quota)] : ['cpu.max', `${quota} ${CPU_PERIOD_US}`];
   await writeFile(join(roots.cpu, id, file), text, { flag: 'r+' }).catch((error: NodeJS.ErrnoException) => {
@@ -151,9 +171,9 @@ export async function limitCpu(roots: CgroupRoots, id: string, cpu: number): Pro
   });
 }
 
-/** Returns the CPU quota for this many cores, in microseconds per scheduling period. */
-export function quotaOf(cpu: number): number {
-  return Math.max(1000, Math.round(cpu * CPU_PERIOD_US));
+/** Returns the CPU quota for this many cores or the most, in microseconds per scheduling period. */
+export function quotaOf(cpu: number, { maxCpu }: Pick<CgroupRoots, 'maxCpu'>): number {
+  return Math.max(1000, Math.floor(Math.min(cpu, maxCpu) * CPU_PERIOD_US));
 }
 
 /** Returns true if the OOM killer has killed a process of the cgroup. */

@@ -2,7 +2,7 @@ import { release } from 'node:os';
 import { join } from 'node:path';
 import type { ImageProcess } from '../../shared/images/model.js';
 import { type ContainerKind, capabilitiesOf } from './capabilities.js';
-import { CPU_PERIOD_US, quotaOf } from './cgroup.js';
+import { type CgroupRoots, CPU_PERIOD_US, quotaOf } from './cgroup.js';
 import { hostMounts, imageMounts, maskedPaths } from './container-mounts.js';
 import { MARKER } from './process-table.js';
 import {
@@ -67,7 +67,9 @@ export function containerConfig(host: ContainedHost, plan: Plan, { cwd, env, com
     linux: {
       namespaces: namespaces.map((type) => ({ type })),
       ...(users === null ? {} : { uidMappings: [users], gidMappings: [users] }),
-      ...(cgroups === null ? {} : { cgroupsPath: join(cgroups.runtimePath, id), resources: resourcesOf(host, plan) }),
+      ...(cgroups === null
+        ? {}
+        : { cgroupsPath: join(cgroups.runtimePath, id), resources: resourcesOf(host, plan, cgroups) }),
       ...(oci.seccomp === null ? {} : { seccomp: oci.seccomp[kind] }),
       maskedPaths: maskedPaths(cgroups !== null),
       readonlyPaths: ['bus', 'fs', 'irq', 'sys', 'sysrq-trigger'].map((name) => `/proc/${name}`),
@@ -126,13 +128,13 @@ function variable([name, value]: [string, string]): string {
   return `${name}=${value}`;
 }
 
-function resourcesOf({ level, oci }: ContainedHost, { limits }: Plan): object {
+function resourcesOf({ level, oci }: ContainedHost, { limits }: Plan, cgroups: CgroupRoots): object {
   const bytes = limits.memoryMb * 1024 * 1024;
   return {
     // Device rules require root privileges. In a user namespace, device files cannot be created anyway.
     ...(level === 'rootless' ? {} : { devices: [{ allow: false, access: 'rwm' }] }),
     memory: { limit: bytes, ...(oci.limitsSwap ? { swap: bytes } : {}) },
-    cpu: { quota: quotaOf(limits.cpu), period: CPU_PERIOD_US },
+    cpu: { quota: quotaOf(limits.cpu, cgroups), period: CPU_PERIOD_US },
     pids: { limit: limits.pids },
   };
 }

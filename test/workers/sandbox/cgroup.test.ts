@@ -1,8 +1,10 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { access, mkdir, readFile, rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import {
   type CgroupRoots,
@@ -12,6 +14,7 @@ import {
   removeCgroup,
   usageOf,
 } from '../../../workers/sandbox/cgroup.js';
+import { LEVELS } from './support.js';
 
 const IMPOSSIBLE: CgroupRoots = {
   version: 1,
@@ -19,6 +22,7 @@ const IMPOSSIBLE: CgroupRoots = {
   cpu: '/dev/null/nowhere',
   accounting: null,
   sockets: null,
+  maxCpu: 1,
   runtimePath: '',
   all: [],
 };
@@ -95,6 +99,28 @@ describe('control groups of sandboxes (skipped if the host does not allow any)',
       await removeCgroup(roots, id);
     }
     expect(await usageOf(roots, id)).to.equal(null);
+  });
+
+  it('give a container no more cores than the platform has itself', async function () {
+    if (roots?.version !== 1 || LEVELS[0] !== 'root') return this.skip();
+    const folder = join(dirname(roots.cpu), `ranvier-quota-${randomUUID()}`);
+    await mkdir(folder);
+    await writeFile(join(folder, 'cpu.cfs_quota_us'), '150000');
+    const support = fileURLToPath(new URL('./support.js', import.meta.url));
+    const program = `
+      import { writeFileSync } from 'node:fs';
+      import { SandboxFixture } from ${JSON.stringify(support)};
+      writeFileSync(${JSON.stringify(join(folder, 'cgroup.procs'))}, String(process.pid));
+      const fixture = await SandboxFixture.create('root');
+      const { outcome } = await fixture.run('true', { limits: { memoryMb: 256, cpu: 2, pids: 64 } });
+      await fixture.destroy();
+      console.log(JSON.stringify(outcome));`;
+    try {
+      const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+      expect(JSON.parse(stdout)).to.deep.equal({ reason: 'exited', exitCode: 0 });
+    } finally {
+      await rmdir(folder);
+    }
   });
 
   it('leave no folder behind in a place that was tried in vain', async () => {

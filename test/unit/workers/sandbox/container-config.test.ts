@@ -27,6 +27,7 @@ const HOST: ContainedHost = {
     memory: '/cgroup/memory/token',
     cpu: '/cgroup/cpu/token',
     accounting: null,
+    maxCpu: Number.POSITIVE_INFINITY,
     sockets: null,
     all: [],
     runtimePath: 'token',
