@@ -78,14 +78,21 @@ async function poll(deps: PollDeps, { fingerprint, failures }: DueRepository): P
     await recordPoll(deps.db, fingerprint, { pauseMs: pauseBeforePoll({ hooked, failures: 0 }), error: '' });
     return found;
   } catch (error) {
-    // The URL may contain a secret. A `SourceError` never shows it, but other errors may.
-    const shown = error instanceof SourceError ? errorMessage(error) : 'it did not answer in time';
+    const shown = shownError(error);
     if (failures === 0)
       deps.log.info({ services: services.map(({ id }) => id) }, `a repository cannot be polled: ${shown}`);
     const pauseMs = pauseBeforePoll({ hooked, failures: failures + 1 });
     await recordPoll(deps.db, fingerprint, { pauseMs, error: shown.slice(0, MAX_ERROR_LENGTH) || 'it failed' });
     return [];
   }
+}
+
+/** The URL may contain a secret. A `SourceError` never shows it, but the messages of other errors may. */
+function shownError(error: unknown): string {
+  if (error instanceof SourceError) return errorMessage(error);
+  const { name, code } = error as { name?: string; code?: unknown };
+  if (name === 'TimeoutError') return 'it did not answer in time';
+  return `a fault of the platform (${typeof code === 'string' ? code : name})`;
 }
 
 /** True if webhooks report each push: a service's own webhook, or a webhook that applies its stack. */

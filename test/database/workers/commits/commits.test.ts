@@ -225,6 +225,14 @@ describe('New commits', () => {
       failure = null;
       await poll();
       expect(await deps.db('polled_repositories').first()).to.include({ failures: 0, error: '' });
+      for (const [error, shown] of [
+        [new DOMException('aborted', 'TimeoutError'), 'it did not answer in time'],
+        [Object.assign(new Error('of https://secret@host'), { code: '57P01' }), 'a fault of the platform (57P01)'],
+      ] as const) {
+        failure = error;
+        await poll();
+        expect((await deps.db('polled_repositories').first()).error).to.equal(shown);
+      }
     });
   });
 });
