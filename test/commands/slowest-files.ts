@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import Mocha from 'mocha';
 
@@ -31,7 +31,9 @@ export default class SlowestFiles extends Mocha.reporters.Spec {
     const record = process.env.SLOWEST_FIRST;
     if (record) {
       const slow = files.filter(([, ms]) => ms > SLOW_MS).map(([file]) => nameOf(file));
-      writeFileSync(record, `${JSON.stringify(slow, null, 2)}\n`);
+      const ran = new Set(files.map(([file]) => nameOf(file)));
+      const others = (JSON.parse(readFileSync(record, 'utf8')) as string[]).filter((name) => !ran.has(name));
+      writeFileSync(record, `${JSON.stringify([...slow, ...others], null, 2)}\n`);
     }
     const total = files.reduce((sum, [, ms]) => sum + ms, 0);
     Mocha.reporters.Base.consoleLog(

@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
 import { availableParallelism, constants, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** `npm test`: the slowest files start first, so that no processor is idle at the end. */
+/** `npm test` and `npm run test:tools`: the slowest files start first, so that no processor is idle at the end. */
 const ROOT = resolve(import.meta.dirname, '../../..');
 const TESTS = 'dist/test';
 /**
@@ -16,12 +16,27 @@ const JOBS = Math.max(2, Math.min(availableParallelism() * FILES_OF_PROCESSOR, M
 /** V8's compile cache. Everybody may write into it, because platforms run as users of their own. */
 const NODE_COMPILE_CACHE = join(ROOT, 'node_modules/.cache/node');
 
+/** What `npm run test:tools` runs, and `npm test` does not: tests of Docker Engine, package managers and compilers. */
+const TOOLS = [
+  'platform/container-images',
+  'platform/swarm',
+  'workers/builders/engine-images/',
+  'workers/builders/languages',
+  'workers/builders/toolchains',
+  'workers/runtime/swarm/',
+];
+
 const SLOWEST_FIRST = join(ROOT, 'test/commands/slowest-first.json');
 
+const OWN_OPTIONS = ['--record', '--tools'];
+
 async function main(given: string[]): Promise<number> {
-  const options = given.filter((option) => option !== '--record');
+  const options = given.filter((option) => !OWN_OPTIONS.includes(option));
+  const tools = given.includes('--tools');
   const recorded: string[] = JSON.parse(await readFile(SLOWEST_FIRST, 'utf8'));
-  const files = (await readdir(join(ROOT, TESTS), { recursive: true })).filter((path) => path.endsWith('.test.js'));
+  const files = (await readdir(join(ROOT, TESTS), { recursive: true })).filter(
+    (path) => path.endsWith('.test.js') && TOOLS.some((tool) => path.startsWith(tool)) === tools,
+  );
   files.sort((a, b) => rank(a, recorded) - rank(b, recorded) || a.localeCompare(b));
   await mkdir(NODE_COMPILE_CACHE, { recursive: true });
   await chmod(NODE_COMPILE_CACHE, 0o1777);
@@ -30,7 +45,7 @@ async function main(given: string[]): Promise<number> {
   const child = spawn(process.execPath, [program, ...args], {
     cwd: ROOT,
     stdio: 'inherit',
-    env: { ...process.env, NODE_COMPILE_CACHE, ...(options.length < given.length ? { SLOWEST_FIRST } : {}) },
+    env: { ...process.env, NODE_COMPILE_CACHE, ...(given.includes('--record') ? { SLOWEST_FIRST } : {}) },
   });
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', () => child.kill('SIGTERM'));
