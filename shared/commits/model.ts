@@ -1,8 +1,10 @@
 import { SKIPPED, skipsDeployment } from '../hooks/model.js';
 
 export interface KnownCommits {
-  /** The last commit that was handled; null if there is none. */
+  /** The last commit that was handled or seen; null if there is none. */
   head: string | null;
+  /** True if the first poll saw `head`, and nothing decided about it. A hook may still report it. */
+  onlySeen: boolean;
   /** The commit of the branch's last deployment; null if there is none. */
   deployed: string | null;
   /** True if an unfinished deployment of the branch has not determined yet which commit it deploys. */
@@ -12,9 +14,14 @@ export interface KnownCommits {
 /** `first`: nothing is stored about the branch. `wait`: an unfinished deployment will deploy the head commit. */
 export type Novelty = 'known' | 'news' | 'first' | 'wait';
 
-/** Returns whether the head commit of a branch still has to be handled. */
-export function noveltyOf(commit: string, { head, deployed, undecided }: KnownCommits): Novelty {
-  if (commit === head || commit === deployed) return 'known';
+/** Returns whether a head commit, found by a poll or reported by a hook, still has to be handled. */
+export function noveltyOf(
+  commit: string,
+  { head, onlySeen, deployed, undecided }: KnownCommits,
+  by: 'poll' | 'hook' = 'hook',
+): Novelty {
+  const isHandled = commit === head && (by === 'poll' || !onlySeen);
+  if (isHandled || commit === deployed) return 'known';
   if (undecided) return 'wait';
   return head === null && deployed === null ? 'first' : 'news';
 }

@@ -88,6 +88,7 @@ export function knownCommits(db: Db, serviceId: string, branch: string): Promise
   return theRow<KnownCommits>(
     db,
     `select (select commit_sha from commit_heads where service_id = :serviceId and branch = :branch) as head,
+            exists (select from commit_heads where service_id = :serviceId and branch = :branch and only_seen) as "onlySeen",
             (select commit_sha from deployments where service_id = :serviceId and branch = :branch and commit_sha <> ''
               order by number desc limit 1) as deployed,
             exists (select from deployments where service_id = :serviceId and branch = :branch and commit_sha = ''
@@ -100,7 +101,15 @@ export async function recordHead(db: Db, serviceId: string, branch: string, comm
   await db('commit_heads')
     .insert({ service_id: serviceId, branch, commit_sha: commitSha })
     .onConflict(['service_id', 'branch'])
-    .merge({ commit_sha: commitSha, updated_at: db.fn.now() });
+    .merge({ commit_sha: commitSha, only_seen: false, updated_at: db.fn.now() });
+}
+
+/** Records where a branch stands when it is polled for the first time. */
+export async function recordSeen(db: Db, serviceId: string, branch: string, commitSha: string): Promise<void> {
+  await db('commit_heads')
+    .insert({ service_id: serviceId, branch, commit_sha: commitSha, only_seen: true })
+    .onConflict(['service_id', 'branch'])
+    .ignore();
 }
 
 /** Returns the last commit of a branch whose `ranvier.yaml` was applied; null if there is none. */
@@ -252,7 +261,7 @@ export async function noteBranches(
 ): Promise<void> {
   const rows = noted.map(([branch, commit_sha]) => ({ service_id: serviceId, branch, commit_sha }));
   if (rows.length > 0) {
-    const changed = { commit_sha: trx.raw('excluded.commit_sha'), updated_at: trx.fn.now() };
+    const changed = { commit_sha: trx.raw('excluded.commit_sha'), only_seen: false, updated_at: trx.fn.now() };
     await trx('commit_heads').insert(rows).onConflict(['service_id', 'branch']).merge(changed);
   }
   if (gone.length > 0) await trx('commit_heads').where({ service_id: serviceId }).whereIn('branch', gone).delete();

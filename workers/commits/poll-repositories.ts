@@ -8,8 +8,8 @@ import {
   noteBranches,
   notedBranches,
   type PolledService,
-  recordHead,
   recordPoll,
+  recordSeen,
   servicesOfRepository,
   takeDueRepositories,
   unsyncedServices,
@@ -181,12 +181,12 @@ async function report({ db }: PollDeps, service: PolledService, sha: string): Pr
     known.deployed = (await appliedCommit(db, serviceId, branch)) ?? known.deployed;
     known.undecided = false;
   }
-  switch (noveltyOf(sha, known)) {
+  switch (noveltyOf(sha, known, 'poll')) {
     case 'known':
     case 'wait':
       return false;
     case 'first':
-      await recordHead(db, serviceId, branch, sha);
+      await recordSeen(db, serviceId, branch, sha);
       return false;
     case 'news':
       if (!applies_stack && (await stackThatDeploys(db, service)) !== null) return false;

@@ -77,14 +77,14 @@ describe('Reported commits', () => {
     const known = (branch = 'main') => knownCommits(db, service.id, branch);
 
     it('is the commit that was looked at last, and that of its latest deployment', async () => {
-      expect(await known()).to.deep.equal({ head: null, deployed: null, undecided: false });
+      expect(await known()).to.deep.equal({ head: null, deployed: null, onlySeen: false, undecided: false });
       await recordHead(db, service.id, 'main', SHA);
       await recordHead(db, service.id, 'main', OTHER);
       await newDeployment(db, service.id, { status: 'failed', branch: 'main', commit_sha: OTHER });
       await newDeployment(db, service.id, { status: 'live', branch: 'main', commit_sha: SHA });
       await newDeployment(db, service.id, { status: 'cancelled', branch: 'main', commit_sha: '' });
-      expect(await known()).to.deep.equal({ head: OTHER, deployed: SHA, undecided: false });
-      expect(await known('dev')).to.deep.equal({ head: null, deployed: null, undecided: false });
+      expect(await known()).to.deep.equal({ head: OTHER, deployed: SHA, onlySeen: false, undecided: false });
+      expect(await known('dev')).to.deep.equal({ head: null, deployed: null, onlySeen: false, undecided: false });
     });
 
     it('is undecided while a deployment has not looked which commit it deploys', async () => {

@@ -194,6 +194,14 @@ describe('New commits', () => {
       expect(await events()).to.deep.equal([B]);
     });
 
+    it('are deployed if a hook reports them too, although the first poll saw them before', async () => {
+      await pollRepositories(deps);
+      await poll();
+      expect(await consider()).to.match(/^deployment /);
+      expect(await consider()).to.contain('deployed already');
+      expect(await deployments()).to.have.lengthOf(1);
+    });
+
     it('are asked for once for all services of a repository', async () => {
       const other = await makeService(deps.db, undefined, { ...REPOSITORY, branch: 'dev' });
       for (const { id, branch } of [

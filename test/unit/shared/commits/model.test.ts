@@ -3,25 +3,33 @@ import { branchNews, noveltyOf, pauseBeforePoll, reasonAgainst } from '../../../
 import { createPathFilter } from '../../../../workers/builders/files/path-filter.js';
 
 describe('A commit that was reported', () => {
-  const nothing = { head: null, deployed: null, undecided: false };
+  const nothing = { head: null, deployed: null, onlySeen: false, undecided: false };
 
   it('is known if it was looked at or deployed last, whoever reports it', () => {
     expect(noveltyOf('b', { ...nothing, head: 'b' })).to.equal('known');
     expect(noveltyOf('b', { ...nothing, head: 'a', deployed: 'b' })).to.equal('known');
-    expect(noveltyOf('b', { head: 'a', deployed: 'a', undecided: false })).to.equal('news');
+    expect(noveltyOf('b', { head: 'a', deployed: 'a', onlySeen: false, undecided: false })).to.equal('news');
   });
 
   it('waits while a deployment has not decided which commit it deploys', () => {
-    expect(noveltyOf('b', { head: 'a', deployed: null, undecided: true })).to.equal('wait');
-    expect(noveltyOf('b', { head: 'b', deployed: null, undecided: true })).to.equal('known');
+    expect(noveltyOf('b', { head: 'a', deployed: null, onlySeen: false, undecided: true })).to.equal('wait');
+    expect(noveltyOf('b', { head: 'b', deployed: null, onlySeen: false, undecided: true })).to.equal('known');
   });
 
   it('is the first one if nothing is known of the branch', () => {
     expect(noveltyOf('a', nothing)).to.equal('first');
   });
 
+  it('lets a hook report what a poll only saw', () => {
+    const seen = { head: 'a', deployed: null, onlySeen: true, undecided: false };
+    expect(noveltyOf('a', seen, 'poll')).to.equal('known');
+    expect(noveltyOf('a', seen)).to.equal('news');
+    expect(noveltyOf('b', seen, 'poll')).to.equal('news');
+    expect(noveltyOf('a', { ...seen, deployed: 'a' })).to.equal('known');
+  });
+
   it('is news again after the branch went back to it', () => {
-    expect(noveltyOf('a', { head: 'b', deployed: 'b', undecided: false })).to.equal('news');
+    expect(noveltyOf('a', { head: 'b', deployed: 'b', onlySeen: false, undecided: false })).to.equal('news');
   });
 });
 
