@@ -182,7 +182,7 @@ async function strike(
   await writing;
   await commits?.promise(promises);
   const entries = await balance(target, promises, await visiting, databases ?? null, edge);
-  entries.push(...((await volumes?.books()) ?? []));
+  entries.push(...((await volumes?.books(injector)) ?? []));
   entries.push(...((await shells?.books(injector)) ?? []));
   entries.push(...((await commits?.books()) ?? []));
   entries.push(...((await together?.books()) ?? []));

@@ -7,6 +7,7 @@ import type { Platform } from '../support/platform.js';
 import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 import type { EdgeOutages } from './edge-outages.js';
 import type { Entry } from './entries.js';
+import type { FaultInjector } from './faults.js';
 import { type Failure, insist, type Promises, runCommand } from './load.js';
 import type { Random } from './random.js';
 
@@ -17,6 +18,10 @@ const MAX_STRIKE_DELAY_MS = 1_500;
 const ENDS_MS = 900_000;
 /** Requests that were in flight at the kill of a replica have ended after this time. */
 const NOTICED_MS = 1_000;
+/** An edge holds a request for this time. */
+const HELD_MS = 30_000;
+/** A stopped or killed worker has been replaced after this time. */
+const AWAY_MS = 30_000;
 
 /** Answers once its record is on the disk. It writes between requests too, so that two writers leave traces. */
 const APPLICATION = {
@@ -104,12 +109,14 @@ export class Volumes {
     for (; this.#rounds < MIN_ROUNDS || !stop.aborted; this.#rounds++) await rounds[this.#rounds % rounds.length]?.();
   }
 
-  async books(): Promise<Entry[]> {
+  async books({ strikes }: Pick<FaultInjector, 'strikes'>): Promise<Entry[]> {
     const { platform, edge } = this.#deps;
     const { status, body } = await visit(this.#service.url, platform.edgePort, '/records');
     const lines = body.split('\n').slice(0, -1);
     const lost = this.#acknowledged.filter(([number, what]) => !lines[number - 1]?.endsWith(` ${what}`));
-    const unexplained = this.#failures.filter((failure) => !edge.excuses(failure) && !this.#isOfKill(failure));
+    const unexplained = this.#failures.filter(
+      (failure) => !edge.excuses(failure) && !this.#isOfKill(failure) && !isOfWorker(failure, strikes),
+    );
     const { writers, wrong } = orderOf(lines);
     return [
       {
@@ -196,6 +203,12 @@ export class Volumes {
   #isOfKill({ begun, ended: end }: Failure): boolean {
     return this.#kills.some((at) => begun <= at + NOTICED_MS && end >= at);
   }
+}
+
+/** True if the request waited as long as an edge holds one, while the worker of a release may have been away. */
+function isOfWorker({ begun, ended: end }: Failure, strikes: FaultInjector['strikes']): boolean {
+  const near = strikes.some(({ kind, at }) => kind.includes('worker') && begun <= at + AWAY_MS && end >= at);
+  return end - begun >= HELD_MS && near;
 }
 
 function orderOf(lines: readonly string[]): { writers: number; wrong: string[] } {
