@@ -65,6 +65,11 @@ export class FaultInjector {
     return counts;
   }
 
+  /** True if a fault of this kind began in this time. */
+  struckBetween(kind: RegExp, from: number, to: number): boolean {
+    return this.strikes.some((strike) => kind.test(strike.kind) && strike.at >= from && strike.at <= to);
+  }
+
   async run(plan: readonly Fault[], stop: AbortSignal): Promise<void> {
     for (const fault of plan) {
       await delay(fault.afterMs, undefined, { signal: stop }).catch(() => undefined);

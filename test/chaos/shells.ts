@@ -52,8 +52,7 @@ export class Shells {
   }
 
   async books(faults: FaultInjector): Promise<Entry[]> {
-    const explains = (kind: RegExp, { at }: End, withinMs: number) =>
-      faults.strikes.some((strike) => kind.test(strike.kind) && strike.at >= at - withinMs && strike.at <= at);
+    const explains = (kind: RegExp, { at }: End, withinMs: number) => faults.struckBetween(kind, at - withinMs, at);
     const silent = this.#ends.filter(
       (end) => end.silentMs > SILENT_MS && !explains(SILENCES, end, STOPPED_MS + end.silentMs),
     );

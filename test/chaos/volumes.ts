@@ -109,13 +109,13 @@ export class Volumes {
     for (; this.#rounds < MIN_ROUNDS || !stop.aborted; this.#rounds++) await rounds[this.#rounds % rounds.length]?.();
   }
 
-  async books({ strikes }: Pick<FaultInjector, 'strikes'>): Promise<Entry[]> {
+  async books(faults: FaultInjector): Promise<Entry[]> {
     const { platform, edge } = this.#deps;
     const { status, body } = await visit(this.#service.url, platform.edgePort, '/records');
     const lines = body.split('\n').slice(0, -1);
     const lost = this.#acknowledged.filter(([number, what]) => !lines[number - 1]?.endsWith(` ${what}`));
     const unexplained = this.#failures.filter(
-      (failure) => !edge.excuses(failure) && !this.#isOfKill(failure) && !isOfWorker(failure, strikes),
+      (failure) => !edge.excuses(failure) && !this.#isOfKill(failure) && !isOfWorker(failure, faults),
     );
     const { writers, wrong } = orderOf(lines);
     return [
@@ -206,9 +206,8 @@ export class Volumes {
 }
 
 /** True if the request waited as long as an edge holds one, while the worker of a release may have been away. */
-function isOfWorker({ begun, ended: end }: Failure, strikes: FaultInjector['strikes']): boolean {
-  const near = strikes.some(({ kind, at }) => kind.includes('worker') && begun <= at + AWAY_MS && end >= at);
-  return end - begun >= HELD_MS && near;
+function isOfWorker({ begun, ended: end }: Failure, faults: FaultInjector): boolean {
+  return end - begun >= HELD_MS && faults.struckBetween(/worker/, begun - AWAY_MS, end);
 }
 
 function orderOf(lines: readonly string[]): { writers: number; wrong: string[] } {
