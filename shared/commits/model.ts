@@ -3,7 +3,7 @@ import { SKIPPED, skipsDeployment } from '../hooks/model.js';
 export interface KnownCommits {
   /** The last commit that was handled or seen; null if there is none. */
   head: string | null;
-  /** True if the first poll saw `head`, and nothing decided about it. A hook may still report it. */
+  /** True if the first poll saw `head`, and no report of it has been handled. */
   onlySeen: boolean;
   /** The commit of the branch's last deployment; null if there is none. */
   deployed: string | null;

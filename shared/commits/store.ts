@@ -104,7 +104,7 @@ export async function recordHead(db: Db, serviceId: string, branch: string, comm
     .merge({ commit_sha: commitSha, only_seen: false, updated_at: db.fn.now() });
 }
 
-/** Records where a branch stands when it is polled for the first time. */
+/** Records the commit that a branch's first poll saw. Does nothing if the branch has a recorded commit. */
 export async function recordSeen(db: Db, serviceId: string, branch: string, commitSha: string): Promise<void> {
   await db('commit_heads')
     .insert({ service_id: serviceId, branch, commit_sha: commitSha, only_seen: true })

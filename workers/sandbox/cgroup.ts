@@ -171,9 +171,9 @@ export async function limitCpu(roots: CgroupRoots, id: string, cpu: number): Pro
   });
 }
 
-/** Returns the CPU quota for this many cores or the most, in microseconds per scheduling period. */
+/** Returns the quota for this many cores, at most the platform's own. It is in microseconds per scheduling period. */
 export function quotaOf(cpu: number, { maxCpu }: Pick<CgroupRoots, 'maxCpu'>): number {
-  return Math.max(1000, Math.floor(Math.min(cpu, maxCpu) * CPU_PERIOD_US));
+  return Math.max(1000, Math.min(Math.round(cpu * CPU_PERIOD_US), Math.floor(maxCpu * CPU_PERIOD_US)));
 }
 
 /** Returns true if the OOM killer has killed a process of the cgroup. */
